@@ -292,7 +292,7 @@ function begin(model: KeysModel, run: number): KeysUnderTest {
 }
 
 let runs = 0
-test("whatever is done in whatever order, no key holds more than its tenant", () => {
+test("no key exceeds its tenant, in any order of operations", () => {
   const steps = [setTenant, createKey, createKey, changeKey, changeKey, rotate, revoke, wait, restart, useAll, useAll]
   fc.assert(
     fc.property(fc.commands(steps, { maxCommands: 60, size: "max" }), (commands) => {

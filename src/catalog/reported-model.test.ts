@@ -28,12 +28,12 @@ describe("the model that a provider reports", () => {
       "cheap-one",
       "accounts/x/models/cheap-1",
     ],
-  ])("the model that a provider reports is the one that was asked for under the name %s", (reported) => {
+  ])("a reported model named %s is the requested one", (reported) => {
     expect(other(reported)).toBeUndefined()
   })
 
   test.each(["dear-1", "models/dear-1", "DEAR-1"])(
-    "the model that a provider reports is another one under the name %s, with its price",
+    "a reported model named %s is another one, with its price",
     (reported) => {
       expect(other(reported)).toBe("lab/dear")
       expect(findOtherModel(reported, requested, catalog)?.pricing).toEqual({ input: "10", output: "20" })
@@ -41,13 +41,13 @@ describe("the model that a provider reports", () => {
   )
 
   test.each(["unknown-2", "", "free-1", "dear-2"])(
-    "the model that a provider reports is not known, or has no price: %j",
+    "a reported model without an entry or a price is ignored: %j",
     (reported) => {
       expect(other(reported)).toBeUndefined()
     },
   )
 
-  test("the model that a provider reports is compared at its own provider alone", () => {
+  test("a reported model is compared only with models of the same provider", () => {
     expect(findOtherModel("dear-1", { ...requested, provider: "elsewhere" }, catalog)).toBeUndefined()
   })
 })

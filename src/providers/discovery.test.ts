@@ -60,7 +60,7 @@ afterEach(() => discovery.stop())
 const names = ({ account }: PlayedHost) => discovery.offeredAt(account)?.map(({ name }) => name)
 
 describe("a host", () => {
-  test("a host that answers is asked once", async () => {
+  test("a host that answers is queried once", async () => {
     const one = host("one", offerOf("a", "b"))
     open().follow([[one.account]])
     await eventually(() => offers.length === 1)
@@ -68,7 +68,7 @@ describe("a host", () => {
     expect([offers, names(one), one.queries]).toEqual([["one: a,b"], ["a", "b"], 1])
   })
 
-  test("a host that is down is reported once, asked again, and found when it comes", async () => {
+  test("a host that is down is reported once, queried again, and found when it answers", async () => {
     const down = new Error("no answer")
     const one = host("one", down, down, down, offerOf("a"))
     open().follow([[one.account]])
@@ -77,14 +77,14 @@ describe("a host", () => {
     expect(one.queries).toBe(4)
   })
 
-  test("a host without a model is asked again", async () => {
+  test("a host without models is queried again", async () => {
     const one = host("one", offerOf(), offerOf(), offerOf("a"))
     open().follow([[one.account]])
     await eventually(() => offers.length === 2)
     expect(offers).toEqual(["one fails: it offers no models", "one: a"])
   })
 
-  test("a host is asked by its first account alone, and not at all where its models are not discovered", async () => {
+  test("a host is queried through its first account only, and not at all without discovery", async () => {
     const [one, second] = [host("one", offerOf("a")), host("one", offerOf("a"))]
     const { listModels: _, ...plain } = host("plain", offerOf("a")).account
     open().follow([[one.account, second.account], [plain], []])
@@ -94,7 +94,7 @@ describe("a host", () => {
 })
 
 describe("followed anew", () => {
-  test("a host is asked again, and what was known stays until it answers", async () => {
+  test("following again queries a host again, and keeps its models until it answers", async () => {
     let answer = (_: ModelOffer) => {}
     const slow = new Promise<ModelOffer>((resolve) => {
       answer = resolve
@@ -109,7 +109,7 @@ describe("followed anew", () => {
     expect(names(one)).toEqual(["b"])
   })
 
-  test("a host that has gone down keeps what was known, one that lists nothing does not", async () => {
+  test("a host that goes down keeps its models, one that lists none does not", async () => {
     const gone = host("gone", offerOf("a"), new Error("no answer"))
     const emptied = host("emptied", offerOf("a"), offerOf())
     open().follow([[gone.account], [emptied.account]])
@@ -119,7 +119,7 @@ describe("followed anew", () => {
     expect([names(gone), names(emptied)]).toEqual([["a"], []])
   })
 
-  test("a host at another address is another one, and one that is left out is forgotten", async () => {
+  test("a host at a new address is another host, and one that is left out is forgotten", async () => {
     const one = host("one", offerOf("a"))
     open().follow([[one.account]])
     await eventually(() => offers.length === 1)
@@ -128,7 +128,7 @@ describe("followed anew", () => {
     expect([discovery.offeredAt(moved), names(one)]).toEqual([undefined, undefined])
   })
 
-  test("an answer to what was asked before counts for nothing", async () => {
+  test("an answer to an outdated query is ignored", async () => {
     let answer = (_: ModelOffer) => {}
     const late = new Promise<ModelOffer>((resolve) => {
       answer = resolve

@@ -56,7 +56,7 @@ describe("an account's address", () => {
 })
 
 describe("accounts", () => {
-  test("accounts are as many as there are keys, each with its own", () => {
+  test("there is one account per key, each with its own credential", () => {
     const accounts = open("groq", { apiKeys: [new Secret("one"), new Secret("two")] })
     const authorizations = accounts.map(({ endpoints }) =>
       endpoints["openai-chat"]?.headersWith({}).get("authorization"),
@@ -65,7 +65,7 @@ describe("accounts", () => {
     expect(accounts.map(({ secrets }) => secrets().map((secret) => secret.reveal()))).toEqual([["one"], ["two"]])
   })
 
-  test("accounts are none without a credential, or without an address", () => {
+  test("there is no account without a credential or without an address", () => {
     expect(open("openai", {})).toEqual([])
     expect(open("vertex", { location: "global" })).toEqual([])
     expect(open("bedrock", { ...aws })).toEqual([])
@@ -73,7 +73,7 @@ describe("accounts", () => {
     expect(open("ollama", {})).toHaveLength(1)
   })
 
-  test("accounts need no credential of their own where the cloud gives one", () => {
+  test("an account needs no credential of its own if the cloud gives one", () => {
     const ambient = {}
     const credentialsFile = {
       ...({ type: "external_account", file: "/external.json", audience: "a", subjectTokenType: "t" } as const),
@@ -105,11 +105,11 @@ describe("accounts", () => {
       { tenantId: "t", clientId: "app", clientSecret: new Secret("s"), resource: "mine" },
     ],
     ["configuration", "azure", { ambient: {}, apiKey, resource: "mine" }],
-  ])("accounts say that the credential comes from: %s (%s)", (source, id, options) => {
+  ])("an account names the origin of its credential: %s (%s)", (source, id, options) => {
     expect(open(id, options)[0]?.credentialSource).toBe(source)
   })
 
-  test("name all that is secret of them", () => {
+  test("an account lists all its secrets", () => {
     const [bedrock] = open("bedrock", { ...aws, sessionToken: new Secret("session"), region: "r" })
     expect(bedrock?.secrets().map((secret) => secret.reveal())).toEqual(["id", "secret", "session"])
     const [vertex] = open("vertex", { ...google, location: "global" })
@@ -117,7 +117,7 @@ describe("accounts", () => {
   })
 })
 
-test("one or the other vendor's models are served on a host of several, by their names", () => {
+test("a host with models of several vendors serves each by its name", () => {
   const protocolsFor = (id: string, options: Partial<AccountOptions>, model: string) => {
     const endpoints = Object.entries(open(id, options)[0]?.endpoints ?? {})
     return endpoints.filter(([, endpoint]) => endpoint.serves?.(model) ?? true).map(([protocol]) => protocol)

@@ -17,7 +17,7 @@ function exactPercentile(share: number, samples: readonly { ms: number; weight: 
 }
 
 describe("decayed percentiles", () => {
-  test("decayed percentiles are within 5 % of the exact ones, however samples come", () => {
+  test("decayed percentiles are within 5 % of the exact ones for any samples", () => {
     const sample = fc.record({ ms: fc.double({ min: 1, max: 1_500_000, noNaN: true }), afterMs: fc.nat(90_000) })
     fc.assert(
       fc.property(fc.array(sample, { minLength: 1, maxLength: 400 }), (samples) => {
@@ -46,14 +46,14 @@ describe("decayed percentiles", () => {
     )
   })
 
-  test("decayed percentiles follow a change within as many samples as are half forgotten", () => {
+  test("decayed percentiles follow a change within one half-life of samples", () => {
     const percentiles = new DecayedPercentiles(halfLife)
     for (let each = 0; each < 10_000; each++) percentiles.add(100, each)
     for (let each = 0; each < 51; each++) percentiles.add(1000, 10_000 + each)
     expect(percentiles.p50).toBeWithin(950, 1050)
   })
 
-  test("decayed percentiles know how many samples they still rest on", () => {
+  test("decayed percentiles report the number of samples that still count", () => {
     const percentiles = new DecayedPercentiles(halfLife)
     expect(percentiles.samplesAt(0)).toBe(0)
     expect(percentiles.p50).toBeUndefined()
@@ -66,7 +66,7 @@ describe("decayed percentiles", () => {
     expect(percentiles.samplesAt(1e12)).toBeWithin(0.99, 1.01)
   })
 
-  test("decayed percentiles take what is shorter than a millisecond and longer than half an hour", () => {
+  test("decayed percentiles accept values below a millisecond and above half an hour", () => {
     const percentiles = new DecayedPercentiles(halfLife)
     percentiles.add(0, 0)
     expect(percentiles.p50).toBeLessThan(1.1)
@@ -75,7 +75,7 @@ describe("decayed percentiles", () => {
   })
 })
 
-test("a decayed mean is that of its samples, each as heavy as it is fresh", () => {
+test("a decayed mean is the mean of its samples, weighted by their freshness", () => {
   const sample = fc.record({ value: fc.nat(1000), afterMs: fc.nat(90_000) })
   fc.assert(
     fc.property(fc.array(sample, { minLength: 1, maxLength: 100 }), (samples) => {

@@ -20,7 +20,7 @@ function msUntilAccepted(at = target): number {
 }
 
 describe("a target goes out", () => {
-  test("after five failures in a row, and alone", () => {
+  test("a target goes out after five failures in a row, and no other target does", () => {
     stage.failTimes(4, target)
     expect(stage.health.accepts(target)).toBe(true)
     stage.fail(target)
@@ -36,7 +36,7 @@ describe("a target goes out", () => {
     expect(stage.health.accepts(target)).toBe(true)
   })
 
-  test("when more than half of twenty within ten seconds failed, and not of fewer or over longer", () => {
+  test("a target goes out when more than half of twenty attempts within ten seconds failed, and not for fewer or over longer", () => {
     const alternating = (failures: number, answers: number, everyMs: number) => {
       stage = new StagedHealth()
       for (let each = 0; each < Math.max(failures, answers); each++) {
@@ -54,7 +54,7 @@ describe("a target goes out", () => {
   })
 
   test.each(FAILURE_KINDS.filter((kind) => ["connect", "timeout", "server", "not-found"].includes(kind)))(
-    "%s counts",
+    "%s counts against the target",
     (kind) => {
       for (let each = 0; each < 5; each++) stage.fail(target, kind)
       expect(stage.health.accepts(target)).toBe(false)
@@ -62,7 +62,7 @@ describe("a target goes out", () => {
   )
 
   test.each(["caller", "refusal", "context", "client-gone", "gateway", "stopping"] as const)(
-    "%s does not count, nor does it end a row",
+    "%s does not count against the target, and does not end a series of failures",
     (kind) => {
       for (let each = 0; each < 99; each++) stage.fail(target, kind)
       expect(stage.health.accepts(target)).toBe(true)
@@ -77,7 +77,7 @@ describe("a target goes out", () => {
 describe("a target that is out", () => {
   beforeEach(() => stage.failTimes(5, target))
 
-  test("a target that is out stays out for 15 s, more or less a tenth of that by chance", () => {
+  test("a target that is out stays out for 15 s, plus or minus a tenth at random", () => {
     expect(msUntilAccepted()).toBe(15_000)
     for (const [chance, ms] of [
       [0, 13_500],
@@ -90,7 +90,7 @@ describe("a target that is out", () => {
     }
   })
 
-  test("a target that is out is then tried by one request at a time", () => {
+  test("a target that is out is then probed by one request at a time", () => {
     stage.now += 15_000
     const first = stage.health.beginAttempt(target)
     expect(stage.health.accepts(target)).toBe(false)
@@ -101,13 +101,13 @@ describe("a target that is out", () => {
     expect(stage.health.accepts(target)).toBe(true)
   })
 
-  test("a target that is out is not kept from being tried by one that is not heard of", () => {
+  test("a probe without a result does not block further probes", () => {
     stage.now += 15_000
     stage.health.beginAttempt(target)
     expect(msUntilAccepted()).toBe(60_000)
   })
 
-  test("a target that is out is in as soon as a stream begins, though it takes long", () => {
+  test("a target that is out is in again as soon as a stream begins, even if it takes long", () => {
     stage.now += 15_000
     const stream = stage.health.beginAttempt(target)
     stage.health.noteFirstToken(stream, 300)
@@ -116,7 +116,7 @@ describe("a target that is out", () => {
     expect(stage.health.accepts(target)).toBe(true)
   })
 
-  test("a target that is out may fail once when it is tried, as who works may, but not twice, nor make wait in vain", () => {
+  test("a probed target may fail once, but neither fail twice nor time out", () => {
     stage.now += 15_000
     stage.fail(target)
     expect(stage.health.accepts(target)).toBe(true)
@@ -126,7 +126,7 @@ describe("a target that is out", () => {
     expect(msUntilAccepted()).toBe(45_000)
   })
 
-  test("a target that is out stays out 15 s longer each time it fails again, up to 300 s", () => {
+  test("a target that is out stays out 15 s longer with each further failure, up to 300 s", () => {
     const waits = []
     for (let round = 0; round < 25; round++) {
       waits.push(msUntilAccepted())
@@ -137,7 +137,7 @@ describe("a target that is out", () => {
     expect(waits.at(-1)).toBe(300_000)
   })
 
-  test("a target that is out has one time less held against it for every 30 s that it was in", () => {
+  test("a target that is out has one earlier outage forgiven for every 30 s that it was in", () => {
     const again = (afterMs: number) => {
       stage = new StagedHealth()
       stage.failTimes(5, target)
@@ -156,7 +156,7 @@ describe("a target that is out", () => {
     ])
   })
 
-  test("hears nothing from attempts that began before", () => {
+  test("a target that is out ignores the outcome of attempts that began before", () => {
     stage = new StagedHealth()
     const old = stage.beginAttempt(40, target)
     stage.failTimes(5, target)
@@ -171,7 +171,7 @@ describe("a target that is out", () => {
     expect(stage.health.accepts(target)).toBe(false)
   })
 
-  test("a target that is out comes back when it answers as a last resort, and does not stay out longer when it does not", () => {
+  test("a target that answers as a last resort is in again, and one that fails does not stay out longer", () => {
     stage.failTimes(40, target)
     expect(msUntilAccepted()).toBe(15_000)
     stage.fail(target)
@@ -197,7 +197,7 @@ describe("a target that hangs", () => {
     return stage.now - begun
   }
 
-  test("a target that hangs is out when five wait and none has had a sign for 5 s, and for three times as long as is usual", () => {
+  test("a hanging target goes out when five calls have waited for 5 s, and for three times the usual latency, without an event", () => {
     usual(100)
     stage.beginAttempt(5, target)
     expect(silentFor()).toBe(5000)
@@ -224,7 +224,7 @@ describe("a target that hangs", () => {
     expect(stage.health.accepts(target)).toBe(true)
   })
 
-  test("a target that hangs is in again with the first sign; that a stream goes on which began before is none", () => {
+  test("a hanging target is in again with the first event of a new call; events of older streams do not count", () => {
     usual(100)
     const [before] = stage.beginAttempt(1, target)
     if (before) stage.health.noteFirstToken(before, 100)
@@ -249,20 +249,20 @@ describe("a target that hangs", () => {
 describe("a limit", () => {
   const limited = (more: object = {}) => stage.fail(target, { failed: "limited", ...more })
 
-  test("a limit keeps that model of that account out for as long as was asked", () => {
+  test("a rate limit keeps that model of that account out for as long as the provider requests", () => {
     limited({ retryAfterMs: 7000, quota: "minute" })
     expect([target, sibling, elsewhere].map((each) => stage.health.accepts(each))).toEqual([false, true, true])
     expect(msUntilAccepted()).toBe(7000)
   })
 
-  test("a limit of which nothing is said keeps it out as a failure would, longer each time", () => {
+  test("a rate limit without a duration keeps the target out like a failure, longer each time", () => {
     limited()
     expect(msUntilAccepted()).toBe(15_000)
     limited()
     expect(msUntilAccepted()).toBe(30_000)
   })
 
-  test("lasts as long as the longest of those that were told at once", () => {
+  test("of several rate limits at once the longest counts", () => {
     const [first, second, third] = stage.beginAttempt(3, target)
     for (const [trial, retryAfterMs] of [
       [first, 2000],
@@ -273,7 +273,7 @@ describe("a limit", () => {
     expect(msUntilAccepted()).toBe(9000)
   })
 
-  test("a limit of a day is looked at again after 300 s, or when it was said to end, but within the hour", () => {
+  test("a daily rate limit is probed after 300 s, or at its announced end, but within the hour", () => {
     const days = [undefined, 12_000, 86_400_000].map((retryAfterMs) => {
       stage = new StagedHealth()
       limited({ quota: "day", retryAfterMs })
@@ -302,14 +302,14 @@ describe("a credential that is refused", () => {
     expect(stage.setAside).toEqual(["one: credential"])
   })
 
-  test("a credential that is refused is not believed because of what began before", () => {
+  test("an answer to an attempt from before a rejected credential does not readmit the account", () => {
     const [before] = stage.beginAttempt(1, sibling)
     stage.fail(target, "credential")
     if (before) stage.health.endAttempt(before, { answered: true })
     expect(stage.health.accepts(sibling)).toBe(false)
   })
 
-  test("a credential that is refused is tried by one request at a time, whatever model it is for", () => {
+  test("an account with a rejected credential is probed by one request at a time, for any model", () => {
     stage.fail(target, "credential")
     stage.now += 300_000
     const trial = stage.health.beginAttempt(target)
@@ -318,7 +318,7 @@ describe("a credential that is refused", () => {
     expect(stage.health.accepts(sibling)).toBe(true)
   })
 
-  test("a credential that is refused is reported again when it was taken in between", () => {
+  test("a rejected credential is reported again if it was accepted in between", () => {
     stage.fail(target, "credential")
     msUntilAccepted()
     stage.answer(target)
@@ -326,7 +326,7 @@ describe("a credential that is refused", () => {
     expect(stage.setAside).toEqual(["one: credential", "one: credential"])
   })
 
-  test("of another account, such as one that was changed, is not meant", () => {
+  test("a rejected credential does not affect another account, such as a changed one", () => {
     stage.fail(target, "credential")
     expect(stage.health.accepts({ ...target, account: accountNamed("one") })).toBe(true)
   })
@@ -335,7 +335,7 @@ describe("a credential that is refused", () => {
 describe("what is measured", () => {
   const known = () => stage.health.snapshot().of(account)?.targets.get("m")
 
-  test("the first token of streams and the whole of other answers are kept apart", () => {
+  test("latency to the first token of streams and to the end of other answers are measured separately", () => {
     const trial = stage.health.beginAttempt(target)
     stage.health.noteFirstToken(trial, 200)
     stage.health.endAttempt(trial, { answered: true, outputTokens: 90 })
@@ -345,7 +345,7 @@ describe("what is measured", () => {
     expect(known()?.outputTokens.value).toBeWithin(99.9, 100.2)
   })
 
-  test("an end is heard once", () => {
+  test("only the first report of an attempt's end counts", () => {
     const trial = stage.health.beginAttempt(target)
     stage.health.endAttempt(trial, { answered: true })
     for (let each = 0; each < 9; each++) stage.health.endAttempt(trial, { failed: "server" })
@@ -353,7 +353,7 @@ describe("what is measured", () => {
     expect(stage.health.accepts(target)).toBe(true)
   })
 
-  test("few faults of an answer cost little, many cost what they are", () => {
+  test("few defects of answers cost little quality, many cost their share", () => {
     const shares = [1, 10, 1000].map((count) => {
       stage = new StagedHealth()
       for (let each = 0; each < count; each++) {
@@ -373,7 +373,7 @@ describe("memory", () => {
     Array.from({ length: count }, (_, index) => ({ account, upstreamModel: `m${from + index}` }))
   const targetCount = () => stage.health.snapshot().of(account)?.targets.size ?? 0
 
-  test("memory holds at most 2,000 targets, of which the last used stay", () => {
+  test("memory holds at most 2,000 targets, and the most recently used ones stay", () => {
     for (const each of models(20_000)) {
       stage.now++
       stage.answer(each)
@@ -384,7 +384,7 @@ describe("memory", () => {
     expect([targets?.has("m"), targets?.has("m19999"), targets?.has("m0")]).toEqual([true, true, false])
   })
 
-  test("forgets what was not used for an hour, and the account with it", () => {
+  test("targets that were not used for an hour are forgotten, and their account with them", () => {
     for (const each of models(100)) stage.answer(each)
     stage.now += 3_599_999
     stage.answer(elsewhere)
@@ -396,7 +396,7 @@ describe("memory", () => {
 })
 
 describe("who mostly answers", () => {
-  test("who mostly answers has answered at least half of what it was asked in the last ten seconds", () => {
+  test("a target mostly answers if at least half of its calls of the last ten seconds succeeded", () => {
     const answering = (answers: number, failures: number, afterMs = 0) => {
       stage = new StagedHealth()
       for (let each = 0; each < answers; each++) stage.answer(target)

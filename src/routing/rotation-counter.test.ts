@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { RotationCounter } from "./rotation-counter.ts"
 import { modelOf, StagedTable } from "./route-plan.fixture.ts"
 
-test("each model has its own turns, so that weights hold for each, however their requests mix", () => {
+test("each model has its own rotation, so that weights hold for each in any mix of requests", () => {
   const rows = { heavy: { weight: 2 }, light: { weight: 1 } }
   const stage = new StagedTable({ models: [modelOf("m", rows), modelOf("n", rows)] })
   const rotation = new RotationCounter()
@@ -12,7 +12,7 @@ test("each model has its own turns, so that weights hold for each, however their
   expect(seen.flatMap(({ n }) => n).filter((name) => name === "n@heavy")).toHaveLength(8)
 })
 
-test("no number of models makes it grow without bound", () => {
+test("the rotation counter is bounded for any number of models", () => {
   const rotation = new RotationCounter()
   for (let each = 0; each < 10_000; each++) rotation.next(`m${each}`)
   expect(rotation.next("m0")).toBe(1)

@@ -8,11 +8,11 @@ const excluded = ({ excluded }: ReturnType<StagedTable["plan"]>) =>
 describe("the caller's options", () => {
   const stage = new StagedTable({ models: [modelOf("m", { a: {}, b: {}, c: {}, d: { priority: 2 } })] })
 
-  test("`order` comes first, in that order, and then the others", () => {
+  test("`order` puts the named providers first, in that order, and then the others", () => {
     expect(stage.order("m", { routingOptions: { order: ["d", "nobody", "b"] } })).toEqual(["m@d", "m@b", "m@a"])
   })
 
-  test("`only` and `ignore` leave out the others and those, and say so", () => {
+  test("`only` and `ignore` exclude providers, and the plan gives the reason", () => {
     const only = stage.plan("m", { routingOptions: { only: ["d", "b"] } })
     expect(only.attempts.map(({ account }) => account.id)).toEqual(["b", "d"])
     expect(excluded(only)).toEqual(["m@a: only", "m@c: only"])
@@ -35,7 +35,7 @@ describe("the caller's options", () => {
     expect(simulated.order("m", { routingOptions: { order: ["b"] } })).toEqual(["m@b", "m@a"])
   })
 
-  test("`max_price` leaves out what is dearer, and what has no price", () => {
+  test("`max_price` excludes higher prices and missing prices", () => {
     const models = [
       modelOf("m", { cheap: withPrices(1, 2), dear: withPrices(2, 9), unpriced: {}, tiered: tiered("1", "3") }),
     ]
@@ -57,7 +57,7 @@ describe("the caller's options", () => {
     expect(dealer.order("m", { routingOptions: { maxPrice: {} }, facts })).toHaveLength(3)
   })
 
-  test("`require_parameters` leaves out who could not be told them", () => {
+  test("`require_parameters` excludes targets that do not support every parameter", () => {
     const losesParameters = ({ account }: { account: { id: string } }) => account.id === "a"
     const strict = stage.plan("m", { routingOptions: { requireParameters: true }, losesParameters })
     expect(excluded(strict)).toEqual(["m@a: require_parameters"])
@@ -84,7 +84,7 @@ describe("the plan and health", () => {
     return { table, health, order }
   }
 
-  test("who is out is not tried, and it is said why", () => {
+  test("a target that is out is not tried, and the plan gives the reason", () => {
     const { table, health } = staged()
     health.failTimes(5, table.targetKey("m", "a"))
     health.fail(table.targetKey("m", "b"), { failed: "limited", retryAfterMs: 60_000 })
@@ -94,7 +94,7 @@ describe("the plan and health", () => {
     expect(excluded(planned)).toEqual(["m@a: failing", "m@b: limited", "m@c: credential"])
   })
 
-  test("of an account that may be tried again and a model there that may not, the model's reason is told", () => {
+  test("if an account may be probed but a model there may not, the model's reason is given", () => {
     const { table, health } = staged()
     health.fail(table.targetKey("m", "a"), { failed: "limited", retryAfterMs: 400_000 })
     health.fail(table.targetKey("n", "a"), "credential")
@@ -102,7 +102,7 @@ describe("the plan and health", () => {
     expect(excluded(table.plan("m", { health: health.health.snapshot() }))).toEqual(["m@a: limited"])
   })
 
-  test("who is half-open has its usual place, for one request", () => {
+  test("a half-open target has its usual position for one request", () => {
     const { table, health, order } = staged()
     health.failTimes(5, table.targetKey("m", "a"))
     expect(order("m")).toEqual(["m@b", "m@c", "m@d"])
@@ -112,7 +112,7 @@ describe("the plan and health", () => {
     expect(order("m")).toEqual(["m@b", "m@c", "m@d"])
   })
 
-  test("where all are out the least bad is tried: who fails before who limits us, before who refuses us", () => {
+  test("if all targets are out, the least bad is tried: failing before rate-limiting, before rejecting our credential", () => {
     const { table, health, order } = staged()
     health.fail(table.targetKey("m", "a"), "credential")
     health.fail(table.targetKey("m", "b"), { failed: "limited", quota: "spend" })
@@ -126,7 +126,7 @@ describe("the plan and health", () => {
     expect(order(["m", "n"])).toEqual(["m@d", "n@e"])
   })
 
-  test("of those who fail each is tried in turn, of those who limit us the one whose pause ends soonest", () => {
+  test("failing targets are tried in rotation, of rate-limiting ones the one whose pause ends first", () => {
     const { table, health } = staged()
     const first = (rotation: number) => table.order("m", { health: health.health.snapshot(), rotation })
     for (const provider of ["b", "d"]) health.failTimes(5, table.targetKey("m", provider))
@@ -143,13 +143,13 @@ describe("the plan and health", () => {
     expect([0, 1, 2].map(first)).toEqual([["m@c"], ["m@c"], ["m@c"]])
   })
 
-  test("a model of which all targets are out has its turn after the others", () => {
+  test("a model whose targets are all out is tried after the others", () => {
     const { table, health, order } = staged()
     for (const provider of ["a", "b", "c", "d"]) health.failTimes(5, table.targetKey("m", provider))
     expect(order(["m", "n"])).toEqual(["n@a", "n@e", "m@a"])
   })
 
-  test("what the caller ruled out is not tried, though nothing else is left", () => {
+  test("a target that the caller excluded is never tried", () => {
     const { table, health } = staged()
     health.failTimes(5, table.targetKey("m", "a"))
     const view = health.health.snapshot()
@@ -167,7 +167,7 @@ describe("the limits", () => {
     return models.map((name) => order.filter((each) => each.startsWith(`${name}@`)).length)
   }
 
-  test("three targets of a model, eight in all, and one at least of each model that is named", () => {
+  test("a plan has at most three targets per model, eight in total, and one of each named model", () => {
     expect(perModel(["m"])).toEqual([3])
     expect(perModel(["m", "n"])).toEqual([3, 3])
     expect(perModel(["m", "n", "o"])).toEqual([3, 3, 2])
@@ -175,11 +175,11 @@ describe("the limits", () => {
     expect(perModel(["m", "n", "o", "p", "q", "r"])).toEqual([3, 1, 1, 1, 1, 1])
   })
 
-  test("five models to turn to", () => {
+  test("a plan has at most five fallback models", () => {
     expect(perModel(names)).toEqual([3, 1, 1, 1, 1, 1, 0])
   })
 
-  test("a place that two models have in common is tried once", () => {
+  test("a target that two models share is tried once", () => {
     const shared = new StagedTable({ models: [modelOf("m", rows), modelOf("n", { a: { model: "m@a" }, e: {} })] })
     expect(shared.order(["m", "n"])).toEqual(["m@a", "m@b", "m@c", "n@e"])
   })
@@ -193,13 +193,13 @@ describe("a group", () => {
   const group = { id: "auto/x", models: ["small", "large"] }
   const facts = { stream: false, inputTokens: 1000, candidates: 1 }
 
-  test("a group tries its models in their order, and says which answers", () => {
+  test("a group tries its models in order, and the attempt names the model", () => {
     const stage = new StagedTable({ models, groups: [group] })
     expect(stage.plan("auto/x").attempts.map(({ model }) => model.id)).toEqual(["small", "small", "large"])
     expect(stage.order("auto/x", { rotation: 1 })).toEqual(["small@b", "small@a", "large@c"])
   })
 
-  test("chooses between its models by what the caller asks, else by what it is set to, else by the default", () => {
+  test("a group is ordered by the caller's strategy, else by its own, else by the default", () => {
     const routingOptions = { strategy: "quality" } as const
     const plain = new StagedTable({ models, groups: [group] })
     expect(plain.order("auto/x", { routingOptions })).toEqual(["large@c", "small@a", "small@b"])
@@ -214,7 +214,7 @@ describe("a group", () => {
     expect(defaulted.order("auto/x")).toEqual(["large@c", "small@a", "small@b"])
   })
 
-  test("a group of which all is out is tried once, also where a model of it is named too", () => {
+  test("a group whose targets are all out is tried once, even if one of its models is named too", () => {
     const stage = new StagedTable({ models, groups: [group] })
     const health = new StagedHealth()
     for (const provider of ["a", "b"]) health.failTimes(5, stage.targetKey("small", provider))
@@ -223,7 +223,7 @@ describe("a group", () => {
     expect(stage.order(["large", "auto/x", "small"], { health: view })).toEqual(["large@c", "small@a", "small@b"])
   })
 
-  test("a group may be turned to, and a model of it after it", () => {
+  test("a group may be a fallback, and be followed by one of its models", () => {
     const stage = new StagedTable({ models: [...models, modelOf("m", { a: {} })], groups: [group] })
     expect(stage.order(["m", "auto/x", "small"])).toEqual(["m@a", "small@a", "small@b", "large@c"])
   })

@@ -69,34 +69,34 @@ describe("the plan", () => {
     expect(order(model("m", ["nobody", 1, 1], ["other", 1, 1], ["a", 2, 1]))).toEqual(["m@a"])
   })
 
-  describe("where the request can be said in another protocol", () => {
+  describe("a request that can be translated", () => {
     const targetsOf = (...targets: [string, number, number][]) =>
       planned([model("m", ...targets)], 0, true).map(({ account: { id }, protocol }) => `${id}:${protocol}`)
 
-    test("has providers that speak one of those, and no others", () => {
+    test("a translatable request has targets of protocols that it translates to, and no others", () => {
       expect(targetsOf(["mute", 1, 1], ["shy", 1, 1], ["other", 1, 1])).toEqual(["other:gemini"])
     })
 
-    test("has those that speak the client's own first, of providers that are equal", () => {
+    test("a translatable request prefers the client's own protocol among equal providers", () => {
       expect(targetsOf(["other", 1, 1], ["a", 1, 1])).toEqual(["a:openai-chat", "other:gemini"])
       expect(targetsOf(["other", 1, 2], ["a", 1, 1])).toEqual(["other:gemini", "a:openai-chat"])
       expect(targetsOf(["other", 1, 1], ["a", 2, 1])).toEqual(["other:gemini", "a:openai-chat"])
     })
   })
 
-  test("the plan leaves out what a provider does not serve in this protocol", () => {
+  test("the plan leaves out models that a provider does not serve in this protocol", () => {
     expect(order(model("m", ["picky", 1, 1], ["a", 2, 1]))).toEqual(["m@a"])
     expect(order(model("liked", ["picky", 1, 1], ["a", 2, 1]))).toEqual(["liked@picky", "liked@a"])
   })
 
-  test("the plan begins with another account of a provider each turn, and goes through them before the next provider", () => {
+  test("the plan rotates the accounts of a provider, and tries them before the next provider", () => {
     const served = model("m", ["two", 1, 1], ["a", 2, 1])
     expect(keys(0, served)).toEqual(["two:one", "two:two", "a:key"])
     expect(keys(1, served)).toEqual(["two:two", "two:one", "a:key"])
     expect(keys(2, served)).toEqual(keys(0, served))
   })
 
-  test("the plan tries three accounts of the only provider, but keeps the last try for another where there is one", () => {
+  test("the plan tries three accounts of the only provider, but reserves the last attempt for another if there is one", () => {
     expect(keys(3, model("m", ["four", 1, 1]))).toEqual(["four:four", "four:one", "four:two"])
     expect(keys(0, model("m", ["four", 1, 1], ["b", 2, 1]))).toEqual(["four:one", "four:two", "b:key"])
   })

@@ -12,8 +12,8 @@ function firsts(stage: StagedTable, turns: number): Record<string, number> {
   return counts
 }
 
-describe("in turn", () => {
-  test("a weight is a share of the requests that go to a priority first", () => {
+describe("weighted round robin", () => {
+  test("a weight is the share of requests that a target of its priority gets first", () => {
     const models = [modelOf("m", { a: { weight: 70 }, b: { weight: 20 }, c: { weight: 10 }, later: { priority: 2 } })]
     expect(firsts(new StagedTable({ models }), 1000)).toEqual({
       "http://a/0": 700,
@@ -22,7 +22,7 @@ describe("in turn", () => {
     })
   })
 
-  test("equals share evenly, and so do the accounts of each", () => {
+  test("equal targets share requests evenly, and so do the accounts of each", () => {
     const accounts = {
       a: accountsAt("a", { count: 2 }),
       b: accountsAt("b", { count: 2 }),
@@ -40,7 +40,7 @@ describe("in turn", () => {
     })
   })
 
-  test("of equals those that speak the client's protocol share what all would have", () => {
+  test("among equals, targets of the client's protocol share the requests of all", () => {
     const accounts = {
       a: accountsAt("a", { count: 2 }),
       b: accountsAt("b", { count: 2 }),
@@ -56,7 +56,7 @@ describe("in turn", () => {
     })
   })
 
-  test("the order of equals is always a rotation of them", () => {
+  test("equal targets are always ordered as a rotation of themselves", () => {
     const ids = ["a", "b", "c", "d", "e", "f"]
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 3 }), fc.nat(), fc.nat(9), (count, rotation, weight) => {

@@ -82,7 +82,7 @@ const DIRECTIVES: readonly DirectiveDeclaration[] = [
     word: "status-N",
     from: 300,
     to: 599,
-    description: "that status, in the vendor's error shape; beside `error-after-N`, the kind of that error",
+    description: "that status, in the vendor's error shape; with `error-after-N`, the kind of that error",
     directives: (status) => ({ status }),
   },
   hint("retry-after-N", { form: "seconds", description: "429 with `retry-after: N`" }),

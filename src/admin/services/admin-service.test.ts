@@ -53,7 +53,7 @@ test.each(CHANGES)("the response that reports that %s is sent only after the cha
   await response
 })
 
-test.each(CHANGES)("where %s and the disk fails, that is told", async (_, change) => {
+test.each(CHANGES)("if %s and the disk fails, the caller gets an error", async (_, change) => {
   const { service, id } = adminServiceWith(() => Promise.reject(new Error("input/output error")))
   await expect(change(service, id)).rejects.toMatchObject({ code: "store_unavailable", status: 503 })
 })

@@ -68,7 +68,7 @@ function fold(sent: readonly MessagesEvent[]): MessagesMessage {
   return { ...message, content }
 }
 
-test("an answer has Anthropic's shape", async () => {
+test("a simulated message has Anthropic's shape", async () => {
   expect(await json<JsonObject>(PATH, hello)).toEqual({
     model: "anthropic/claude",
     id: expect.stringMatching(/^msg_01\w+$/) as unknown as string,
@@ -89,7 +89,7 @@ test("an answer has Anthropic's shape", async () => {
   })
 })
 
-test("a stream's events come in order", async () => {
+test("the events of a simulated message come in Anthropic's order", async () => {
   const sent = await stream({ ...hello, max_tokens: 2 })
   expect(sent as unknown[]).toEqual([
     {
@@ -177,12 +177,12 @@ describe("tools", () => {
     ])
   })
 
-  test("tools that are not there cannot be called for", async () => {
+  test("a tool choice that names an undeclared tool is refused in Anthropic's shape", async () => {
     expect((await call(PATH, { ...hello, tools, tool_choice: { type: "tool", name: "x" } })).status).toBe(400)
   })
 })
 
-test("a stop sequence is named", async () => {
+test("a message that a stop sequence ended names the sequence", async () => {
   const { content, stop_reason, stop_sequence } = await json<MessagesMessage>(PATH, {
     ...hello,
     stop_sequences: ["simulator"],
@@ -194,7 +194,7 @@ test("a stop sequence is named", async () => {
   })
 })
 
-test("what is marked is written once and read after, apart from the input", async () => {
+test("marked content is written to the cache once and read afterwards, and is not counted as input", async () => {
   const send = createSimulator()
   const cache_control = { type: "ephemeral" }
   const body = { ...hello, system: [{ type: "text", text: words(40), cache_control }], tools }
@@ -213,7 +213,7 @@ test("what is marked is written once and read after, apart from the input", asyn
   expect(counted).toEqual({ input_tokens: cachedTokens + 1 })
 })
 
-test("a mark on the request itself keeps all of it, for an hour if so asked", async () => {
+test("a cache mark on the request itself caches all of it, for an hour if requested", async () => {
   const { usage } = await json<MessagesMessage>(PATH, { ...hello, cache_control: { type: "ephemeral", ttl: "1h" } })
   expect(usage).toMatchObject({ input_tokens: 0, cache_creation: { ephemeral_1h_input_tokens: 1 } })
 })

@@ -62,7 +62,7 @@ function fold(chunks: readonly GeminiAnswer[]): GeminiAnswer {
   return { ...last, candidates }
 }
 
-test("an answer has Google's shape", async () => {
+test("a simulated response has Google's shape", async () => {
   expect((await generate(hello)) as unknown).toEqual({
     candidates: [
       {
@@ -119,7 +119,7 @@ describe("a stream adds up to the unary answer", () => {
   })
 })
 
-test("a stream has no last word but its last chunk, and every chunk tells the usage so far", async () => {
+test("a Gemini stream ends with its last chunk, and every chunk reports the usage so far", async () => {
   const chunks = await stream(hello)
   expect(chunks.map(({ usageMetadata }) => usageMetadata.candidatesTokenCount)).toEqual([8, 16, 24, 30, 30])
   expect(chunks.map(({ candidates }) => candidates[0]?.finishReason)).toEqual([
@@ -131,7 +131,7 @@ test("a stream has no last word but its last chunk, and every chunk tells the us
   ])
 })
 
-test("thoughts are shown when asked for, signed, and counted apart", async () => {
+test("thoughts are shown on request, signed, and counted separately", async () => {
   const { candidates, usageMetadata } = await generate({
     ...hello,
     generation_config: { thinking_config: { include_thoughts: true } },
@@ -151,7 +151,7 @@ test("thoughts are shown when asked for, signed, and counted apart", async () =>
 describe("functions", () => {
   const calling = (body: JsonObject) => generate({ ...hello, tools, ...body })
 
-  test("functions are called when they must be, from those allowed", async () => {
+  test("an allowed function is called if a call is required", async () => {
     const config = { mode: "ANY", allowedFunctionNames: ["get_weather"] }
     const { candidates } = await calling({ toolConfig: { functionCallingConfig: config } })
     expect(candidates[0]?.finishReason).toBe("STOP")
@@ -169,7 +169,7 @@ describe("functions", () => {
     expect(parts).toMatchObject([{ functionCall: { args: { city: "simulated city" } } }])
   })
 
-  test("functions that have answered are quoted", async () => {
+  test("function responses are quoted", async () => {
     const { candidates } = await calling({
       contents: [
         { role: "user", parts: [{ text: "weather?" }] },
@@ -181,7 +181,7 @@ describe("functions", () => {
   })
 })
 
-test("a schema is obeyed in Google's words, and an enumeration is said bare", async () => {
+test("a Google schema is obeyed, and an enumeration is answered without quotation marks", async () => {
   const answerText = async (generationConfig: JsonObject) => {
     return (await generate({ ...hello, generationConfig })).candidates[0]?.content.parts?.[0]?.text ?? ""
   }
@@ -191,7 +191,7 @@ test("a schema is obeyed in Google's words, and an enumeration is said bare", as
   expect(await answerText({ response_mime_type: "text/x.enum", response_schema: choice })).toBe("red")
 })
 
-test("a limit that is reached is told", async () => {
+test("a response that reached its limit finishes with MAX_TOKENS", async () => {
   const { candidates } = await generate({ ...hello, generationConfig: { maxOutputTokens: 2 } })
   expect(candidates[0]).toMatchObject({
     finishReason: "MAX_TOKENS",
@@ -199,7 +199,7 @@ test("a limit that is reached is told", async () => {
   } as GeminiCandidate)
 })
 
-test("a long prompt that is sent again was cached, and still counts", async () => {
+test("a long Gemini prompt that is sent again is cached, and still counts as input", async () => {
   const send = createSimulator()
   const body = { ...hello, system_instruction: { parts: [{ text: words(1024) }] } }
   expect((await generate(body, send)).usageMetadata).not.toHaveProperty("cachedContentTokenCount")
@@ -209,13 +209,13 @@ test("a long prompt that is sent again was cached, and still counts", async () =
   })
 })
 
-test("tokens are counted, of contents or of a whole request", async () => {
+test("tokens are counted for contents and for a whole request", async () => {
   const counted = { totalTokens: 1, promptTokensDetails: [{ modality: "TEXT", tokenCount: 1 }] }
   expect(await json<JsonObject>(`${MODEL}:countTokens`, hello)).toEqual(counted)
   expect(await json<JsonObject>(`${MODEL}:countTokens`, { generateContentRequest: hello })).toEqual(counted)
 })
 
-test("the model is found in every form of the path", async () => {
+test("the model is found in every form of Google's paths", async () => {
   const forms = [
     "/v1beta/models/google%2Fx",
     "/v1beta/google/x",
@@ -227,7 +227,7 @@ test("the model is found in every form of the path", async () => {
   }
 })
 
-test("a request that lacks contents is refused in Google's shape", async () => {
+test("a request without contents is refused in Google's shape", async () => {
   const response = await call(`${MODEL}:streamGenerateContent?alt=sse`, {})
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({ error: { code: 400, status: "INVALID_ARGUMENT" } })
@@ -239,7 +239,7 @@ describe("a picture", () => {
   const partsOf = ({ candidates }: GeminiAnswer) => candidates.flatMap(({ content }) => content.parts ?? [])
   const drawn = (parts: readonly GeminiPart[]) => parts.filter((part) => "inlineData" in part)
 
-  test("a picture is drawn by models that draw, whole and streamed, and is counted", async () => {
+  test("image models draw a picture, whole and streamed, and count its tokens", async () => {
     const answer = await json<GeminiAnswer>(`${IMAGES}:generateContent`, { ...hello, ...settings })
     const [part] = drawn(partsOf(answer)) as unknown as { inlineData: { mimeType: string; data: string } }[]
     expect(part?.inlineData.mimeType).toBe("image/png")
@@ -249,7 +249,7 @@ describe("a picture", () => {
     expect(streamed.split('"inlineData"')).toHaveLength(2)
   })
 
-  test("a picture is drawn by no others, nor where text alone is asked for", async () => {
+  test("no picture is drawn by other models, or if only text is requested", async () => {
     const textAlone = { generationConfig: { responseModalities: ["TEXT"] } }
     for (const [model, body] of [
       [MODEL, hello],

@@ -72,7 +72,7 @@ function fold(chunks: readonly (CompletionChunk | undefined)[]): Pick<ChatComple
   return { choices, usage }
 }
 
-test("an answer has OpenAI's shape", async () => {
+test("a simulated completion has OpenAI's shape", async () => {
   const answer = await json<JsonObject>(PATH, hello)
   const anyText = expect.any(String) as unknown as string
   expect(answer).toEqual({
@@ -105,7 +105,7 @@ test("an answer has OpenAI's shape", async () => {
   })
 })
 
-test("a stream says the role first, then words, then why it ended, then [DONE]", async () => {
+test("a chat stream sends the role, then words, then the finish reason, then [DONE]", async () => {
   const sent = await events<CompletionChunk>(PATH, { ...hello, max_tokens: 2, stream: true })
   expect(sent.map(({ data }) => data?.choices[0])).toEqual([
     { index: 0, delta: { role: "assistant", content: "", refusal: null }, logprobs: null, finish_reason: null },
@@ -120,7 +120,7 @@ test("a stream says the role first, then words, then why it ended, then [DONE]",
   expect(new Set(sent.slice(0, -1).map(({ data }) => data?.id)).size).toBe(1)
 })
 
-test("usage in a stream comes when asked for: null, then a chunk of its own", async () => {
+test("requested stream usage is null at first, and then a chunk of its own", async () => {
   const sent = await events<CompletionChunk>(PATH, { ...hello, stream: true, stream_options: { include_usage: true } })
   const chunks = sent.slice(0, -1).map(({ data }) => data)
   expect(chunks.slice(0, -1).every((chunk) => chunk?.usage === null)).toBe(true)
@@ -151,7 +151,7 @@ describe("a stream adds up to the unary answer", () => {
   })
 })
 
-test("several choices come side by side", async () => {
+test("several choices are streamed in parallel", async () => {
   const sent = await events<CompletionChunk>(PATH, { ...hello, n: 2, stream: true })
   expect(sent.slice(0, 4).map(({ data }) => data?.choices[0]?.index)).toEqual([0, 1, 0, 1])
 })
@@ -178,7 +178,7 @@ describe("tools", () => {
     expect(JSON.parse(made?.function.arguments ?? "")).toEqual(weatherInput)
   })
 
-  test("tools that have answered are quoted, until the user speaks again", async () => {
+  test("tool results are quoted until the user's next message", async () => {
     const turns = [
       { role: "user", content: "weather?" },
       {
@@ -194,13 +194,13 @@ describe("tools", () => {
     expect(answer.choices[0]?.message.tool_calls?.[0]?.function.name).toBe("read_clock")
   })
 
-  test("tools that are not there cannot be called for", async () => {
+  test("a tool choice that names an undeclared tool is refused with status 400", async () => {
     const response = await call(PATH, { ...hello, tools, tool_choice: { type: "function", function: { name: "x" } } })
     expect(response.status).toBe(400)
   })
 })
 
-test("reasoning is told apart from the answer", async () => {
+test("reasoning is separate from the answer and counted", async () => {
   const { choices, usage } = await json<ChatCompletion>(PATH, { ...hello, reasoning_effort: "medium" })
   expect(choices[0]?.message.reasoning_content).toContain("Hello")
   const { reasoning_tokens } = usage.completion_tokens_details
@@ -208,12 +208,12 @@ test("reasoning is told apart from the answer", async () => {
   expect(usage.completion_tokens).toBe(29 + reasoning_tokens)
 })
 
-test("JSON is answered where it was asked for", async () => {
+test("JSON mode answers with a JSON object", async () => {
   const { choices } = await json<ChatCompletion>(PATH, { ...hello, response_format: { type: "json_object" } })
   expect(JSON.parse(choices[0]?.message.content ?? "")).toHaveProperty("message")
 })
 
-test("a long prompt that is sent again was cached, and still counts", async () => {
+test("a long chat prompt that is sent again is cached, and still counts as input", async () => {
   const send = createSimulator()
   const long = { ...hello, messages: [{ role: "system", content: words(1500) }, ...hello.messages] }
   const first = await json<ChatCompletion>(PATH, long, send)
@@ -222,7 +222,7 @@ test("a long prompt that is sent again was cached, and still counts", async () =
   expect(second.usage).toMatchObject({ prompt_tokens: 1501, prompt_tokens_details: { cached_tokens: 1408 } })
 })
 
-test("what the user said last is quoted, not the reminders before it, nor an image", async () => {
+test("the user's last text is quoted, not the reminders before it, and images are mentioned", async () => {
   const content = [
     { type: "text", text: "Reminder: be kind." },
     { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
@@ -251,7 +251,7 @@ describe("the older functions", () => {
   const functions = tools.map(({ function: declared }) => declared)
   const request = { ...hello, functions, function_call: { name: weatherTool.name } }
 
-  test("the older functions are answered by a function call, whole", async () => {
+  test("legacy functions are answered with a whole function call", async () => {
     const { choices } = await json<ChatCompletion>(PATH, request)
     const message = choices[0]?.message as unknown as { function_call: { name: string; arguments: string } }
     expect(message.function_call.name).toBe(weatherTool.name)
@@ -260,7 +260,7 @@ describe("the older functions", () => {
     expect(choices[0]?.finish_reason).toBe("function_call")
   })
 
-  test("the older functions are answered by a function call, streamed", async () => {
+  test("legacy functions are answered with a streamed function call", async () => {
     const text = await (await call(PATH, { ...request, stream: true })).text()
     const chunks = text.split("\n\n").filter((frame) => frame.startsWith("data: {"))
     const choices = chunks.map((frame) => JSON.parse(frame.slice(6)).choices[0])
@@ -278,13 +278,13 @@ describe("JSON that is asked for in words", () => {
     return choices[0]?.message.content ?? ""
   }
 
-  test("is an object, of the schema where the words hold one", async () => {
+  test("JSON that the prompt requests is an object, of the prompt's schema if it has one", async () => {
     expect(JSON.parse(await answerTo("Name a city. Return only JSON."))).toEqual(expect.any(Object))
     const answer = JSON.parse(await answerTo(`Respond with valid JSON of this schema: ${JSON.stringify(schema)}`))
     expect(answer).toEqual({ city: expect.any(String) })
   })
 
-  test("is not given to who only speaks of it", async () => {
+  test("a prompt that only mentions JSON is answered with text", async () => {
     expect(await answerTo("What is JSON, and who invented it?")).toStartWith("This is")
   })
 })

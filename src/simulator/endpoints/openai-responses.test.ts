@@ -51,7 +51,7 @@ function order(sent: readonly ResponsesEvent[]): string[] {
   return types.filter((type, at) => type !== types[at - 1])
 }
 
-test("a response has every member", async () => {
+test("a response object has every required member", async () => {
   const answer = await json<ResponsesAnswer>(PATH, hello)
   expect(Object.keys(answer)).toEqual(expect.arrayContaining(REQUIRED))
   expect(answer).toMatchObject({ object: "response", status: "completed", error: null, incomplete_details: null })
@@ -73,7 +73,7 @@ test("a response has every member", async () => {
   })
 })
 
-test("what was asked is said again", async () => {
+test("a response object repeats the settings of the request", async () => {
   const settings = {
     temperature: 0.5,
     instructions: "Be brief",
@@ -102,7 +102,7 @@ describe("the events come in order", () => {
     ])
   })
 
-  test("for reasoning with a summary, and a call", async () => {
+  test("the events of reasoning with a summary and a call come in order", async () => {
     const body = { ...hello, tools, tool_choice: "required", reasoning: { effort: "low", summary: "auto" } }
     expect(order(await stream(body))).toEqual([
       "created",
@@ -121,7 +121,7 @@ describe("the events come in order", () => {
     ])
   })
 
-  test("for an answer that was cut", async () => {
+  test("the events of an answer that reached its limit come in order", async () => {
     const sent = await stream({ ...hello, max_output_tokens: 3 })
     expect(order(sent).at(-1)).toBe("incomplete")
     expect(sent.at(-1)?.response).toMatchObject({
@@ -173,7 +173,7 @@ test("parallel calls have distinct ids", async () => {
   for (const { call_id } of calls) expect(String(call_id)).toMatch(/^call_\w{24}$/)
 })
 
-test("a call has an item's id and a call's id, and arguments of the schema", async () => {
+test("a function call has an item id, a call id, and arguments that fit the schema", async () => {
   const { output } = await json<ResponsesAnswer>(PATH, {
     ...hello,
     tools,
@@ -186,7 +186,7 @@ test("a call has an item's id and a call's id, and arguments of the schema", asy
   expect(JSON.parse(String(output[0]?.arguments))).toEqual(weatherInput)
 })
 
-test("a result is quoted", async () => {
+test("a tool's output is quoted", async () => {
   const input = [
     { role: "user", content: [{ type: "input_text", text: "weather?" }] },
     { type: "function_call", call_id: "a", name: "get_weather", arguments: "{}" },
@@ -195,7 +195,7 @@ test("a result is quoted", async () => {
   expect(JSON.stringify((await json<ResponsesAnswer>(PATH, { ...hello, input, tools })).output)).toContain("18 degrees")
 })
 
-test("reasoning shows what was asked for: nothing, a summary, what is encrypted", async () => {
+test("reasoning is shown as requested: not at all, as a summary, or encrypted", async () => {
   const reasoningOf = async (body: JsonObject) => (await json<ResponsesAnswer>(PATH, { ...hello, ...body })).output[0]
   expect(await reasoningOf({})).toMatchObject({ type: "message" })
   const hidden = await reasoningOf({ reasoning: { effort: "low" } })
@@ -214,14 +214,14 @@ test("reasoning shows what was asked for: nothing, a summary, what is encrypted"
   expect(usage.output_tokens).toBe(29 + usage.output_tokens_details.reasoning_tokens)
 })
 
-test("a long prompt that is sent again was cached", async () => {
+test("a long Responses prompt that is sent again is cached", async () => {
   const send = createSimulator()
   await json<ResponsesAnswer>(PATH, { ...hello, instructions: words(1100) }, send)
   const { usage } = await json<ResponsesAnswer>(PATH, { ...hello, instructions: words(1100) }, send)
   expect(usage).toMatchObject({ input_tokens: 1101, input_tokens_details: { cached_tokens: 1024 } })
 })
 
-test("what is lacking, or was never kept, is refused", async () => {
+test("a request without its input or with an unknown previous response is refused", async () => {
   const refused = async (body: JsonObject) => (await call(PATH, body)).json() as Promise<{ error: JsonObject }>
   expect((await refused({ model: "m" })).error).toMatchObject({ param: "input", code: "missing_required_parameter" })
   expect((await refused({ input: "x" })).error).toMatchObject({ param: "model" })

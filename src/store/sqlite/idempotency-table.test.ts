@@ -43,7 +43,7 @@ const keepWithin = (bounds: IdempotencyBounds) =>
 const keepAllWithin = (ofAll: IdempotencyBounds) => store.idempotency.keepWithin({ ofTenant: MANY, ofAll }, "acme")
 
 describe("what was answered", () => {
-  test("what was answered is there after the store was closed, byte for byte", () => {
+  test("a stored answer survives the closing of the store, byte for byte", () => {
     store.idempotency.insert(row("a", 2 ** 52), answer(1_000_000))
     store.idempotency.insert(row("b"))
     store.close()
@@ -55,14 +55,14 @@ describe("what was answered", () => {
     expect(store.idempotency.find("c")).toBeUndefined()
   })
 
-  test("what was answered gives way to what is answered anew under the same hash, and its answer with it", () => {
+  test("a new answer under the same hash replaces the old one", () => {
     insert("A")
     store.idempotency.insert({ ...row("A", 9), requestId: "second" })
     expect(store.idempotency.find("A")).toEqual({ ...row("A", 9), requestId: "second" })
     expect(store.idempotency.findAnswer("A")).toBeUndefined()
   })
 
-  test("what was answered is undone with the transaction it is written in", () => {
+  test("a stored answer is rolled back with its transaction", () => {
     insert("A")
     const work = () => {
       insert("AB", 5)
@@ -75,7 +75,7 @@ describe("what was answered", () => {
 })
 
 describe("what is from before a time", () => {
-  test("goes, of the oldest only, with its answers", () => {
+  test("only the oldest rows from before a time are dropped, with their answers", () => {
     insert("aBc", 1)
     insert("D", 3)
     expect(store.idempotency.dropBefore(3, 2)).toBe(2)
@@ -85,7 +85,7 @@ describe("what is from before a time", () => {
     expect(rowsOf("aBcD")).toBe("D")
   })
 
-  test("what is from before a time waits behind a younger one that is older in the order, after a clock was set back", () => {
+  test("an old row waits behind a younger one that was inserted first, after a clock was set back", () => {
     insert("a", 100)
     insert("b", 1)
     expect(store.idempotency.dropBefore(50, 8)).toBe(0)
@@ -97,7 +97,7 @@ describe("what is from before a time", () => {
 describe("there are never more", () => {
   const none = { rows: 100, answerBytes: 1000 }
 
-  test("rows than the bound: the oldest go, with their answers", () => {
+  test("at the bound of rows the oldest are dropped, with their answers", () => {
     insert("ABcDe")
     keepWithin(none)
     expect(rowsOf("ABcDe")).toBe("ABcDe")
@@ -105,7 +105,7 @@ describe("there are never more", () => {
     expect([rowsOf("ABcDe"), answersOf("ABcDe")]).toEqual(["cDe", "D"])
   })
 
-  test("bytes of answers than the bound: the oldest answers go, and their rows stay", () => {
+  test("at the bound of bytes the oldest answers are dropped, and their rows stay", () => {
     insert("AbCDe")
     for (const [answerBytes, left] of [
       [30, "ACD"],
@@ -149,7 +149,7 @@ describe("of two tenants", () => {
     expect(rowsOf("NOABCDEPQRS")).toBe("CDEQRS")
   })
 
-  test("the sums outlast a restart, rows that go, and answers that give way", () => {
+  test("the totals survive a restart, dropped rows and dropped answers", () => {
     insert("NABC")
     store.idempotency.dropBefore(0, 8)
     insert("B")

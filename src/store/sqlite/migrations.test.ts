@@ -82,7 +82,7 @@ function writeJournal(database: Database): void {
   database.query(`INSERT INTO spend VALUES (1, ${2024 * 12 + 9}, 1, ?, ?)`).run(`key:k1\t${DAY}`, spent)
 }
 
-test("a journal without facts is taken over with all that was booked", () => {
+test("a journal without facts is migrated with all its entries", () => {
   createOlderStore(BEFORE_JOURNAL_WITH_FACTS, writeJournal)
   const { ledger, close } = openSqlite(path)
   const { entries, receipts } = ledger

@@ -33,7 +33,7 @@ function createEntries(memtables: MemtablePair): LedgerEntries {
   return entries
 }
 
-test("requests that have ended are found among others, folded or not", () => {
+test("requests that have ended are found among others, flushed or not", () => {
   const entries = createEntries(new MemtablePair())
   expect([...entries.endedAmong(REQUESTS)].sort()).toEqual([...ENDED].sort())
   expect(ENDED.every((requestId) => entries.endedAs(requestId) !== undefined)).toBe(true)
@@ -60,7 +60,7 @@ test("a group of ended requests is read once, however many requests are looked f
   expect(read).toBeGreaterThan(100)
 })
 
-test("a request that comes after every known one is new, and those that were looked for are known", () => {
+test("a request that sorts after every known one is new, and ended ones are known", () => {
   const entries = createEntries(new MemtablePair())
   entries.endedAmong(["9-open"])
   expect(entries.isNew("9-open")).toBe(true)
