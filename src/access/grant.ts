@@ -1,7 +1,7 @@
 // Grants of keys and tenants: read from input, validated, and kept within the tenant's grant.
 import { excerpt, GatewayError } from "../canonical/gateway-error.ts"
 import { usdOfNano } from "../canonical/usd.ts"
-import type { BudgetLimits, Grant } from "../store/contract.ts"
+import { BUDGET_PERIODS, type Grant } from "../store/contract.ts"
 import { coversModels, coversProtocol } from "./scope.ts"
 
 /** Changes to a grant: members left out stay as they are, null removes a bound. */
@@ -17,8 +17,6 @@ export const UNBOUNDED: Grant = {
   strict: false,
   budgets: {},
 }
-
-export const PERIODS = ["day", "week", "month", "total"] as const satisfies readonly (keyof BudgetLimits)[]
 
 /** The ids of all protocols; a test compares them with the list of protocols. */
 export const PROTOCOL_IDS = [
@@ -79,7 +77,7 @@ export function checkWithinTenant(change: GrantChange, tenant: Grant & { readonl
     const bound = tenant[name] ?? Number.POSITIVE_INFINITY
     if ((change[name] ?? 0) > bound) refuse(param, String(change[name]), String(bound))
   }
-  for (const period of PERIODS) {
+  for (const period of BUDGET_PERIODS) {
     const [requested, bound] = [change.budgets?.[period], tenant.budgets[period]]
     if (requested !== undefined && bound !== undefined && requested > bound) {
       refuse(`budgets.${period}`, `${usdOfNano(requested)} USD`, `${usdOfNano(bound)} USD`)

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import fc from "fast-check"
 import { GatewayError } from "../canonical/gateway-error.ts"
-import type { BudgetLimits, Store } from "../store/contract.ts"
+import { BUDGET_PERIODS, type BudgetLimits, type Store } from "../store/contract.ts"
 import { openSqlite } from "../store/sqlite/open-sqlite.ts"
 import type { Caller } from "./caller.ts"
 import { type GrantChange, PROTOCOL_IDS } from "./grant.ts"
@@ -18,7 +18,6 @@ import { allowsModel, allowsProtocol } from "./scope.ts"
 const MODELS = ["a/x", "a/y", "a/z", "b/x", "b/y", "c/x", "c/z"]
 const PATTERNS = ["*", "a/*", "b/*", "*x", "a/x", "a/y", "b/x"]
 const WORDS = ["openai", "openai-chat", "openai-responses", "openai-images", "gemini"]
-const PERIODS = ["day", "week", "month", "total"] as const
 
 /** Bounds as plain sets and numbers. */
 interface ModeledBounds {
@@ -94,7 +93,7 @@ function exceedsTenant(change: GrantChange, tenant: ModeledBounds): boolean {
     (change.requestsPerMinute ?? 0) > tenant.rpm ||
     (change.concurrentRequests ?? 0) > tenant.atOnce ||
     (tenant.strict && change.strict === false) ||
-    PERIODS.some((period) => (change.budgets?.[period] ?? 0n) > (tenant.budgets[period] ?? 10n ** 18n))
+    BUDGET_PERIODS.some((period) => (change.budgets?.[period] ?? 0n) > (tenant.budgets[period] ?? 10n ** 18n))
   )
 }
 
@@ -186,7 +185,7 @@ function isWider(key: ModeledBounds, tenantBounds: ModeledBounds): boolean {
     outside(key.protocols, NO_BOUNDS.protocols, tenantBounds.protocols) ||
     finite(key.rpm) > tenantBounds.rpm ||
     finite(key.atOnce) > tenantBounds.atOnce ||
-    PERIODS.some((period) => (key.budgets[period] ?? 0n) > (tenantBounds.budgets[period] ?? 10n ** 18n))
+    BUDGET_PERIODS.some((period) => (key.budgets[period] ?? 0n) > (tenantBounds.budgets[period] ?? 10n ** 18n))
   )
 }
 

@@ -12,6 +12,7 @@ import {
   type PriceTier,
   type Pricing,
 } from "../canonical/model.ts"
+import { PRICE_PATTERN } from "../canonical/usd.ts"
 import { bareName, type CatalogModel, PRECISIONS, type TargetRow } from "./catalog.ts"
 import { MemberReader } from "./member-reader.ts"
 
@@ -22,7 +23,7 @@ const DATE = {
 }
 const NAME = { like: /^[A-Za-z0-9][A-Za-z0-9._:@/-]*$/, what: "a model's name" }
 const PROVIDER = { like: /^[a-z0-9][a-z0-9._-]*$/, what: "a provider's id" }
-const PRICE = { like: /^(0|[1-9]\d{0,5})(\.\d{1,9})?$/, what: 'a decimal string such as "0.075"' }
+const PRICE = { like: PRICE_PATTERN, what: 'a decimal string such as "0.075"' }
 
 const BUCKETS = new Map(Object.entries(PRICE_NAMES).map(([bucket, name]) => [name as string, bucket as PriceBucket]))
 const FILE_MEMBERS = new Set(["author", "also", "models"])

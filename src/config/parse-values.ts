@@ -3,6 +3,7 @@
 import { isIP } from "node:net"
 import { resolve } from "node:path"
 import { quoteName } from "../canonical/nearest-name.ts"
+import { PRICE_PATTERN } from "../canonical/usd.ts"
 import { ParseProblem, type TextParser } from "./config-shape.ts"
 import { Secret } from "./secret.ts"
 
@@ -149,7 +150,7 @@ export function modelAlias(text: string): string | ParseProblem {
 
 /** A decimal amount of USD, kept as text. */
 export function decimal(text: string): string | ParseProblem {
-  if (/^(0|[1-9][0-9]{0,5})(\.[0-9]{1,9})?$/.test(text)) return text
+  if (PRICE_PATTERN.test(text)) return text
   return new ParseProblem(`expected a decimal such as "0.50", found ${quoteName(text)}`)
 }
 

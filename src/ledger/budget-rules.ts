@@ -1,7 +1,7 @@
 // The remainder of budgets: the limit, less the spending and holds of its period, less the overshoot of earlier periods
 // by reported usage. An overshoot counts until later periods have made up for it.
-import type { HoldRow, LedgerTable, OvershootRow } from "../store/contract.ts"
-import { type Budget, type BudgetPeriod, type DayWindow, windowOf } from "./budget.ts"
+import type { BudgetPeriod, HoldRow, LedgerTable, OvershootRow } from "../store/contract.ts"
+import { type Budget, type DayWindow, windowOf } from "./budget.ts"
 
 /** A key of a tenant, and the day it spends on. */
 interface DatedSpender {

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { dateOfDay, dayOf, dayOfDate, PERIODS, windowOf } from "./budget.ts"
+import { BUDGET_PERIODS } from "../store/contract.ts"
+import { dateOfDay, dayOf, dayOfDate, windowOf } from "./budget.ts"
 
 const dates = (period: "day" | "week" | "month", date: string) => {
   const { from, to } = windowOf(period, dayOfDate(date) ?? Number.NaN)
@@ -21,7 +22,7 @@ test("a day begins at midnight UTC", () => {
 })
 
 test("every day is in its window, and every day of the window has the same window", () => {
-  const periods = fc.constantFrom(...PERIODS.filter((period) => period !== "total"))
+  const periods = fc.constantFrom(...BUDGET_PERIODS.filter((period) => period !== "total"))
   fc.assert(
     fc.property(periods, fc.integer({ min: 0, max: 60_000 }), (period, day) => {
       const window = windowOf(period, day)

@@ -1,7 +1,5 @@
 // Budgets and their windows: calendar days, weeks from Monday and months, all UTC.
-
-export const PERIODS = ["day", "week", "month", "total"] as const
-export type BudgetPeriod = (typeof PERIODS)[number]
+import type { BudgetPeriod } from "../store/contract.ts"
 
 export interface Budget {
   /** The holder whose spending counts; the key by default. */

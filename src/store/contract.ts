@@ -1,12 +1,11 @@
 // The interface of durable state. Times are milliseconds since 1970.
 
-/** Spending limits in nano-USD: per calendar day, week and month (UTC), and in total. */
-export interface BudgetLimits {
-  readonly day?: bigint
-  readonly week?: bigint
-  readonly month?: bigint
-  readonly total?: bigint
-}
+/** Calendar periods (UTC) that a budget may limit. */
+export const BUDGET_PERIODS = ["day", "week", "month", "total"] as const
+export type BudgetPeriod = (typeof BUDGET_PERIODS)[number]
+
+/** Spending limits in nano-USD. */
+export type BudgetLimits = { readonly [Period in BudgetPeriod]?: bigint }
 
 /** The permissions and limits of a key, or of all keys of a tenant together. */
 export interface Grant {

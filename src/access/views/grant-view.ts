@@ -1,11 +1,9 @@
 // The grant of a key or tenant as operators read and write it: on the command line and over the administration port.
 
 import { usdOfNano } from "../../canonical/usd.ts"
-import type { BudgetLimits, Grant } from "../../store/contract.ts"
-import { type GrantChange, PERIODS } from "../grant.ts"
+import { BUDGET_PERIODS, type BudgetLimits, type BudgetPeriod, type Grant } from "../../store/contract.ts"
+import type { GrantChange } from "../grant.ts"
 import { parseUsd } from "../parse-usd.ts"
-
-type GrantPeriod = (typeof PERIODS)[number]
 
 export interface GrantView {
   readonly models: readonly string[] | null
@@ -15,7 +13,7 @@ export interface GrantView {
   readonly concurrent_requests: number | null
   readonly strict: boolean
   /** Decimal USD. */
-  readonly budgets: { readonly [Name in GrantPeriod]?: string }
+  readonly budgets: { readonly [Name in BudgetPeriod]?: string }
 }
 
 /** Absent members stay unchanged; null removes a bound. */
@@ -56,7 +54,7 @@ export function omitUndefined<Members extends object>(
 
 function toBudgetsView(budgets: BudgetLimits): GrantView["budgets"] {
   return Object.fromEntries(
-    PERIODS.flatMap((period) => {
+    BUDGET_PERIODS.flatMap((period) => {
       const limit = budgets[period]
       return limit === undefined ? [] : [[period, usdOfNano(limit)]]
     }),
@@ -65,7 +63,7 @@ function toBudgetsView(budgets: BudgetLimits): GrantView["budgets"] {
 
 function readBudgets(budgets: GrantView["budgets"]): BudgetLimits {
   return Object.fromEntries(
-    PERIODS.flatMap((period) => {
+    BUDGET_PERIODS.flatMap((period) => {
       const text = budgets[period]
       return text === undefined ? [] : [[period, parseUsd(text, `budgets.${period}`)]]
     }),
