@@ -67,7 +67,7 @@ describe("a balance of a key's own", () => {
     const money = fakeBalances()
     const keys = createKeyRegistry({ balances: money })
     await expect(keys.topUp("key_0", { nanoUsd: 5n, eventId: "e" })).rejects.toThrow("no key key_0")
-    await expect(keys.tenants.topUp("nobody", { nanoUsd: 5n, eventId: "e" })).rejects.toThrow("no tenant nobody")
+    await expect(keys.tenants.topUp("unknown", { nanoUsd: 5n, eventId: "e" })).rejects.toThrow("no tenant unknown")
     expect(money.floors.size).toBe(0)
   })
 })

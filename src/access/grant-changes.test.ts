@@ -65,7 +65,7 @@ describe("a key that is changed", () => {
 
 describe("a tenant", () => {
   test("a tenant that was never created has no limits", () => {
-    const { text } = keys.create({ name: "a", tenant: "nobody", requestsPerMinute: 1_000_000 })
+    const { text } = keys.create({ name: "a", tenant: "unknown", requestsPerMinute: 1_000_000 })
     expect(keys.authenticate(text)).toMatchObject({ tenantGrant: null, models: null })
   })
 

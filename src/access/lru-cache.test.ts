@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { AccessChanges } from "./access-changes.ts"
 import { LruCache } from "./lru-cache.ts"
 
-describe("what is recent", () => {
+describe("the cache", () => {
   const names = Array.from({ length: 10_000 }, (_, at) => `name ${at}`)
 
   test("the cache is bounded, and keeps at least the most recently used half", () => {
@@ -51,7 +51,7 @@ describe("what is recent", () => {
   })
 })
 
-describe("changes", () => {
+describe("recorded changes", () => {
   const key = { id: "k", tenant: "t" }
 
   test("a change of the key or its tenant after it was read is noticed", () => {

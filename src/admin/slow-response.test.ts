@@ -4,7 +4,7 @@ import { answerWithKeepAlive } from "./slow-response.ts"
 
 const jsonResponse = (body: object, status = 200) => new Response(JSON.stringify(body), { status })
 
-describe("an answer", () => {
+describe("an administration response", () => {
   test("a fast administration response is sent unchanged", async () => {
     const answer = await answerWithKeepAlive(Promise.resolve(jsonResponse({ error: {} }, 404)), 1000)
     expect(answer.status).toBe(404)

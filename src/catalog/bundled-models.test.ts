@@ -89,7 +89,7 @@ describe("the bundled models", () => {
   })
 })
 
-describe("a file that is not sound stops the start", () => {
+describe("an invalid model file", () => {
   const problem = (...entries: unknown[]) => {
     try {
       readModels([file(...entries)])
@@ -137,7 +137,7 @@ describe("a file that is not sound stops the start", () => {
     ],
     [{ capabilities: ["tools", "tools"] }, "acme/chat-1: capabilities: expected a list of tools, json_schema, "],
     [{ colour: "red" }, "acme/chat-1: colour: unknown member"],
-  ])("%j", (rest, message) => {
+  ])("a model file with an invalid entry stops the start: %j", (rest, message) => {
     expect(problem(entry(rest))).toStartWith(message)
   })
 

@@ -58,7 +58,7 @@ describe("an alias", () => {
   })
 })
 
-describe("a host in front pins it", () => {
+describe("a host prefix", () => {
   const catalog = new Catalog([llama])
 
   test.each([
@@ -67,7 +67,7 @@ describe("a host in front pins it", () => {
     ["groq/llama-3.3-70b-versatile", "llama-3.3-70b-versatile"],
     ["together/llama-3.3-70b", "meta-llama/Llama-3.3-70B-Instruct-Turbo"],
     ["together/meta-llama/Llama-3.3-70B-Instruct-Turbo", "meta-llama/Llama-3.3-70B-Instruct-Turbo"],
-  ])("%p", (name, there) => {
+  ])("the name %p pins the host", (name, there) => {
     const found = catalog.find(name)
     expect(found?.id).toBe(name)
     expect(found?.targets.map((each) => each.model)).toEqual([there])
@@ -96,7 +96,7 @@ describe("a host in front pins it", () => {
   })
 })
 
-describe("for any models", () => {
+describe("a catalogue of any models", () => {
   const name: fc.Arbitrary<string> = fc.constantFrom("a", "b", "c", "d", "a/b", "b/c")
   const models = fc.uniqueArray(
     fc.record({

@@ -88,7 +88,7 @@ describe("YAML", () => {
   })
 })
 
-describe("whatever the file holds", () => {
+describe("any file content", () => {
   const words =
     `server host port providers openai api_key models id targets aliases provider a/b m 8080 true ~ \${A} &a *a << ` +
     "!!binary !x [ ] { } \" ' # @ ` 2001-01-01 --- ..."

@@ -8,7 +8,7 @@ function traces(yaml: string | undefined, environment: Record<string, string> = 
   return found && { ...found, headers: Object.entries(found.headers).map(([name, value]) => [name, value.reveal()]) }
 }
 
-describe("where traces go", () => {
+describe("the destination of traces", () => {
   test("nothing is exported unless an endpoint is configured", () => {
     expect(traces(undefined)).toBeUndefined()
     expect(traces(undefined, { OTEL_SERVICE_NAME: "x", OTEL_EXPORTER_OTLP_HEADERS: "a=b" })).toBeUndefined()
@@ -51,7 +51,7 @@ describe("where traces go", () => {
   })
 })
 
-describe("what is wrong", () => {
+describe("invalid telemetry settings", () => {
   test("a problem of the telemetry settings is reported with its position", () => {
     expect(problems('telemetry: { traces: "collector:4318", sample: 1.5 }')).toEqual([
       "trivium.yaml:1:22 telemetry.traces: expected an http:// or https:// address",

@@ -54,7 +54,7 @@ function replace(content: string) {
   renameSync(`${file}.tmp`, file)
 }
 
-describe("a change is seen once", () => {
+describe("a change of the file", () => {
   test("a change is noticed once when the file is written in place", async () => {
     writeFileSync(file, "one")
     await start()
@@ -150,10 +150,10 @@ test("a change is reported with the settled content, even if the file has change
 
 describe("a file that cannot be read", () => {
   test.each([
-    ["because it was deleted", "ENOENT", () => {}],
-    ["because a folder is in its place", "EISDIR", () => mkdirSync(file)],
-    ["because it is a link to itself", "ELOOP", () => symlinkSync("trivium.yaml", file)],
-  ])("%s is reported once, and is no change when the old content is back", async (_, code, act) => {
+    ["deleted", "ENOENT", () => {}],
+    ["replaced by a folder", "EISDIR", () => mkdirSync(file)],
+    ["a link to itself", "ELOOP", () => symlinkSync("trivium.yaml", file)],
+  ])("a file that is %s is reported once, and is no change when the old content is back", async (_, code, act) => {
     writeFileSync(file, "one")
     await start({ pollMs: 30 })
     rmSync(file)
@@ -179,7 +179,7 @@ describe("a file that cannot be read", () => {
   })
 })
 
-describe("it is no change", () => {
+describe("unchanged content", () => {
   test("rewriting the same content or touching the file is not a change", async () => {
     writeFileSync(file, "one")
     await start()

@@ -81,7 +81,7 @@ test("flush writes all queued operations at once", async () => {
   await Promise.all(all)
 })
 
-describe("who fails", () => {
+describe("a failing write", () => {
   test("a failing write does not fail the others of its batch", async () => {
     const { store, group } = setUp()
     const refusal = new GatewayError("insufficient_balance", "no")

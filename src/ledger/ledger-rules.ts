@@ -203,8 +203,8 @@ export class LedgerRules {
       debt: repaidNano,
     }
     const kind = chargedNano > 0n ? "suspense-settled" : "suspense-returned"
-    const who = { requestId: null, eventId: requestId, tenant, keyId, accountId }
-    entries.insert({ kind, ...who, day, at, nano, heldNano: null, protocol: null, use: UNKNOWN_USE }, null)
+    const owner = { requestId: null, eventId: requestId, tenant, keyId, accountId }
+    entries.insert({ kind, ...owner, day, at, nano, heldNano: null, protocol: null, use: UNKNOWN_USE }, null)
     return true
   }
 
@@ -225,9 +225,9 @@ export class LedgerRules {
     const repaidNano = minNano(account.owedNano, amountNano)
     const nothingElse = { revenue: 0n, suspense: 0n, writeOff: 0n }
     const nano = { account: amountNano - repaidNano, funding: -amountNano, ...nothingElse, debt: repaidNano }
-    const who = { requestId: null, eventId, tenant: null, keyId: null, accountId: account.id }
+    const owner = { requestId: null, eventId, tenant: null, keyId: null, accountId: account.id }
     const nothing = { heldNano: null, protocol: null, use: null }
-    entries.insert({ kind: "top-up", ...who, day: dayOf(at), at, nano, ...nothing }, null)
+    entries.insert({ kind: "top-up", ...owner, day: dayOf(at), at, nano, ...nothing }, null)
   }
 
   setFloor(name: string, floorNano: bigint | null): void {

@@ -152,7 +152,7 @@ describe("an extension", () => {
     const requestId = await hold()
     await ledger.release(requestId)
     expect(await ledger.extend(requestId, 1n)).toBe(false)
-    expect(await ledger.extend("nobody", 1n)).toBe(false)
+    expect(await ledger.extend("unknown", 1n)).toBe(false)
   })
 })
 
@@ -195,7 +195,7 @@ describe("a settlement", () => {
   })
 
   test("a settlement without a hold is an error (I9)", () => {
-    expect(ledger.settle("nobody", settlement(1n))).rejects.toThrow("never held")
+    expect(ledger.settle("unknown", settlement(1n))).rejects.toThrow("never held")
   })
 
   test("a settlement is never a credit, and counts whole tokens", async () => {
@@ -207,7 +207,7 @@ describe("a settlement", () => {
   })
 })
 
-describe("what is written with a settlement", () => {
+describe("a write alongside a settlement", () => {
   /** Any table of the store. */
   const credential = () => store.credentials.find("p")?.address
   const put = (address: string) =>
@@ -250,8 +250,8 @@ describe("a release", () => {
   })
 
   test("a release without a hold does nothing", async () => {
-    expect(await ledger.release("nobody")).toMatchObject({ outcome: "released", chargeNano: 0n })
-    expect(ledger.receipt("nobody")).toBeUndefined()
+    expect(await ledger.release("unknown")).toMatchObject({ outcome: "released", chargeNano: 0n })
+    expect(ledger.receipt("unknown")).toBeUndefined()
   })
 
   test("a release may leave a receipt", async () => {

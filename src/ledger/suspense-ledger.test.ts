@@ -111,7 +111,7 @@ test("an operator settles suspense once, in whole or in part, and the rest is re
 test("settling more than the suspense, or an unknown request, is refused", async () => {
   const [id = ""] = await leaveOpen([100n])
   await expect(ledger.suspense.settle(id, 101n)).rejects.toMatchObject({ code: "invalid_parameter" })
-  await expect(ledger.suspense.return("nobody")).rejects.toMatchObject({ code: "resource_not_found", status: 404 })
+  await expect(ledger.suspense.return("unknown")).rejects.toMatchObject({ code: "resource_not_found", status: 404 })
   expect(listed()).toEqual([id])
 })
 

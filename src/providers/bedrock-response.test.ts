@@ -72,7 +72,7 @@ describe("a framed stream", () => {
   })
 })
 
-describe("an answer of Converse", () => {
+describe("a Converse response", () => {
   const headers = { "content-type": "application/vnd.amazon.eventstream" }
   const message = (type: string, payload: string) =>
     encodeEventMessage({ ":event-type": type, ":message-type": "event" }, payload)

@@ -93,7 +93,7 @@ describe("a host", () => {
   })
 })
 
-describe("followed anew", () => {
+describe("discovery followed again", () => {
   test("following again queries a host again, and keeps its models until it answers", async () => {
     let answer = (_: ModelOffer) => {}
     const slow = new Promise<ModelOffer>((resolve) => {

@@ -94,7 +94,7 @@ describe("by cost", () => {
     })
   })
 
-  test("embeddings cost their input, images what is drawn", () => {
+  test("embeddings cost their input, images their pictures", () => {
     const { order } = stageTable(
       modelOf("e", { a: withPrices(2, 0), b: withPrices(1, 99) }, { kind: "embedding" }),
       modelOf("i", { each: { pricing: { perImage: "0.1" } }, token: withPrices(1, 40) }, { kind: "image" }),

@@ -184,7 +184,7 @@ describe("a target that is out", () => {
   })
 })
 
-describe("a target that hangs", () => {
+describe("a hanging target", () => {
   const usual = (firstTokenMs: number, times = 20) => {
     for (const trial of stage.beginAttempt(times, target)) {
       stage.health.noteFirstToken(trial, firstTokenMs)
@@ -246,7 +246,7 @@ describe("a target that hangs", () => {
   })
 })
 
-describe("a limit", () => {
+describe("a rate limit", () => {
   const limited = (more: object = {}) => stage.fail(target, { failed: "limited", ...more })
 
   test("a rate limit keeps that model of that account out for as long as the provider requests", () => {
@@ -290,7 +290,7 @@ describe("a limit", () => {
   })
 })
 
-describe("a credential that is refused", () => {
+describe("a rejected credential", () => {
   test("a refused credential sets the account aside with all its models for 300 s and is reported once", () => {
     const under = stage.beginAttempt(9, sibling)
     stage.fail(target, "credential")
@@ -332,7 +332,7 @@ describe("a credential that is refused", () => {
   })
 })
 
-describe("what is measured", () => {
+describe("measurements", () => {
   const known = () => stage.health.snapshot().of(account)?.targets.get("m")
 
   test("latency to the first token of streams and to the end of other answers are measured separately", () => {
@@ -395,7 +395,7 @@ describe("memory", () => {
   })
 })
 
-describe("who mostly answers", () => {
+describe("recent success", () => {
   test("a target mostly answers if at least half of its calls of the last ten seconds succeeded", () => {
     const answering = (answers: number, failures: number, afterMs = 0) => {
       stage = new StagedHealth()

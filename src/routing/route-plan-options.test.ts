@@ -9,7 +9,7 @@ describe("the caller's options", () => {
   const stage = new StagedTable({ models: [modelOf("m", { a: {}, b: {}, c: {}, d: { priority: 2 } })] })
 
   test("`order` puts the named providers first, in that order, and then the others", () => {
-    expect(stage.order("m", { routingOptions: { order: ["d", "nobody", "b"] } })).toEqual(["m@d", "m@b", "m@a"])
+    expect(stage.order("m", { routingOptions: { order: ["d", "unknown", "b"] } })).toEqual(["m@d", "m@b", "m@a"])
   })
 
   test("`only` and `ignore` exclude providers, and the plan gives the reason", () => {
@@ -22,7 +22,7 @@ describe("the caller's options", () => {
   })
 
   test("provider options that no target satisfies leave an empty plan", () => {
-    expect(stage.plan("m", { routingOptions: { only: ["nobody"] } }).attempts).toEqual([])
+    expect(stage.plan("m", { routingOptions: { only: ["unknown"] } }).attempts).toEqual([])
   })
 
   test("provider options use the catalogue id even if another provider substitutes for it", () => {

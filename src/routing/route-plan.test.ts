@@ -66,7 +66,7 @@ describe("the plan", () => {
   })
 
   test("the plan leaves out providers without an account, and those that do not speak the protocol", () => {
-    expect(order(model("m", ["nobody", 1, 1], ["other", 1, 1], ["a", 2, 1]))).toEqual(["m@a"])
+    expect(order(model("m", ["unknown", 1, 1], ["other", 1, 1], ["a", 2, 1]))).toEqual(["m@a"])
   })
 
   describe("a request that can be translated", () => {

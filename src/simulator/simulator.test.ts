@@ -17,7 +17,7 @@ const streams: Record<string, [path: string, body: JsonObject]> = {
 /** Removes timestamps. */
 const timeless = (text: string) => text.replace(/"(created|created_at|completed_at)":\d+/g, "")
 
-describe.each(Object.entries(streams))("%s", (_, [path, body]) => {
+describe.each(Object.entries(streams))("the simulator's %s", (_, [path, body]) => {
   test("a streamed answer is a sequence of events", async () => {
     expect((await call(path, body)).headers.get("content-type")).toBe("text/event-stream")
   })

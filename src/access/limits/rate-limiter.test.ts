@@ -235,7 +235,7 @@ describe("an allowance", () => {
   })
 })
 
-describe("what is remembered", () => {
+describe("idle meters", () => {
   test("the number of idle meters stays bounded after a million keys", () => {
     let now = 0
     const limits = new RateLimiter({ now: () => now })

@@ -115,18 +115,18 @@ test("the events of a simulated message come in Anthropic's order", async () => 
   ])
 })
 
-describe("a stream adds up to the unary answer", () => {
+describe("a stream", () => {
   const requests: Record<string, JsonObject> = {
-    "for words": hello,
+    "for text": hello,
     "for thinking": { ...hello, thinking: { type: "enabled", budget_tokens: 1024 } },
     "for thinking that is not shown": { ...hello, thinking: { type: "adaptive", display: "omitted" } },
     "for thinking and a tool": { ...hello, thinking: { type: "adaptive" }, tools, tool_choice: { type: "any" } },
     "for two tools": { ...hello, tools, messages: [{ role: "user", content: "weather and clock" }] },
     "for a schema": { ...hello, output_config: { format: { type: "json_schema", schema: weatherTool.schema } } },
     "for a stop sequence": { ...hello, stop_sequences: ["simulator"] },
-    "for nothing at all": { ...hello, stop_sequences: ["This"] },
+    "for an empty answer": { ...hello, stop_sequences: ["This"] },
   }
-  test.each(Object.entries(requests))("%s", async (_, body) => {
+  test.each(Object.entries(requests))("a streamed message %s adds up to the whole message", async (_, body) => {
     const whole = await json<MessagesMessage>(PATH, body)
     expect(fold(await stream(body))).toEqual(whole)
   })
@@ -224,7 +224,7 @@ describe("a request that lacks something is refused in Anthropic's shape", () =>
     "max_tokens: Field required": [PATH, { model: "m", messages: hello.messages }],
     "messages: Field required": [`${PATH}/count_tokens`, { model: "m" }],
   }
-  test.each(Object.entries(lacking))("%s", async (message, [path, body]) => {
+  test.each(Object.entries(lacking))("an incomplete messages request is refused: %s", async (message, [path, body]) => {
     const response = await call(path, body)
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ type: "error", error: { type: "invalid_request_error", message } })

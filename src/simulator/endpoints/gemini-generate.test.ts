@@ -85,9 +85,9 @@ test("a simulated response has Google's shape", async () => {
   })
 })
 
-describe("a stream adds up to the unary answer", () => {
+describe("a stream", () => {
   const requests: Record<string, JsonObject> = {
-    "for words": hello,
+    "for text": hello,
     "for several candidates": { ...hello, generationConfig: { candidateCount: 2 } },
     "for thoughts": { ...hello, generationConfig: { thinkingConfig: { includeThoughts: true } } },
     "for thoughts that are not shown": { ...hello, generationConfig: { thinkingConfig: { thinkingBudget: 100 } } },
@@ -107,7 +107,7 @@ describe("a stream adds up to the unary answer", () => {
       generationConfig: { maxOutputTokens: 4, thinkingConfig: { thinkingBudget: -1 } },
     },
   }
-  test.each(Object.entries(requests))("%s", async (_, body) => {
+  test.each(Object.entries(requests))("a Gemini stream %s adds up to the whole response", async (_, body) => {
     const whole = await generate(body)
     const chunks = await stream(body)
     expect(fold(chunks)).toEqual(whole)

@@ -127,9 +127,9 @@ test("requested stream usage is null at first, and then a chunk of its own", asy
   expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 1 } })
 })
 
-describe("a stream adds up to the unary answer", () => {
+describe("a stream", () => {
   const requests: Record<string, JsonObject> = {
-    "for words": hello,
+    "for text": hello,
     "for several choices": { ...hello, n: 3 },
     "for reasoning": { ...hello, reasoning_effort: "high" },
     "for a tool": { ...hello, tools, tool_choice: "required" },
@@ -138,7 +138,7 @@ describe("a stream adds up to the unary answer", () => {
     "for a stop sequence": { ...hello, stop: "simulator" },
     "for a limit that reasoning uses up": { ...hello, reasoning_effort: "low", max_completion_tokens: 4 },
   }
-  test.each(Object.entries(requests))("%s", async (_, body) => {
+  test.each(Object.entries(requests))("a chat stream %s adds up to the whole completion", async (_, body) => {
     const whole = await json<ChatCompletion>(PATH, body)
     const sent = await events<CompletionChunk>(PATH, { ...body, stream: true, stream_options: { include_usage: true } })
     const folded = fold(sent.map(({ data }) => data))
@@ -237,17 +237,20 @@ describe("a request that lacks something is refused in OpenAI's shape", () => {
     "the model": [{ messages: hello.messages }, "model"],
     "the messages": [{ model: "m" }, "messages"],
     "any message": [{ model: "m", messages: [] }, "messages"],
-    "a number of choices": [{ ...hello, n: 0 }, "n"],
+    "a positive number of choices": [{ ...hello, n: 0 }, "n"],
   }
-  test.each(Object.entries(lacking))("%s", async (_, [body, param]) => {
-    const response = await call(PATH, body)
-    expect(response.status).toBe(400)
-    const { error } = (await response.json()) as { error: JsonObject }
-    expect(error).toMatchObject({ type: "invalid_request_error", param })
-  })
+  test.each(Object.entries(lacking))(
+    "a chat request that lacks %s is refused in OpenAI's shape",
+    async (_, [body, param]) => {
+      const response = await call(PATH, body)
+      expect(response.status).toBe(400)
+      const { error } = (await response.json()) as { error: JsonObject }
+      expect(error).toMatchObject({ type: "invalid_request_error", param })
+    },
+  )
 })
 
-describe("the older functions", () => {
+describe("legacy functions", () => {
   const functions = tools.map(({ function: declared }) => declared)
   const request = { ...hello, functions, function_call: { name: weatherTool.name } }
 
@@ -271,7 +274,7 @@ describe("the older functions", () => {
   })
 })
 
-describe("JSON that is asked for in words", () => {
+describe("JSON requested in the prompt", () => {
   const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] }
   const answerTo = async (content: string) => {
     const { choices } = await json<ChatCompletion>(PATH, { ...hello, messages: [{ role: "user", content }] })

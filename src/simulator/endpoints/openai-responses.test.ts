@@ -132,15 +132,15 @@ describe("the events come in order", () => {
   })
 })
 
-describe("a stream adds up to the unary answer", () => {
+describe("a stream", () => {
   const requests: Record<string, JsonObject> = {
-    "for words": hello,
+    "for text": hello,
     "for two calls": { ...hello, input: "weather and clock", tools },
     "for reasoning": { ...hello, reasoning: { effort: "high", summary: "detailed" } },
     "for a schema": { ...hello, text: { format: { type: "json_schema", name: "w", schema: weatherTool.schema } } },
     "for a limit that reasoning uses up": { ...hello, reasoning: { effort: "high" }, max_output_tokens: 5 },
   }
-  test.each(Object.entries(requests))("%s", async (_, body) => {
+  test.each(Object.entries(requests))("a Responses stream %s adds up to the whole response", async (_, body) => {
     const { created_at: _c, completed_at: _d, ...whole } = await json<ResponsesAnswer>(PATH, body)
     const sent = await stream(body)
     expect(sent.at(-1)?.response).toMatchObject(whole)

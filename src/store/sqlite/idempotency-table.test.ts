@@ -42,7 +42,7 @@ const keepWithin = (bounds: IdempotencyBounds) =>
   store.idempotency.keepWithin({ ofTenant: bounds, ofAll: MANY }, "acme")
 const keepAllWithin = (ofAll: IdempotencyBounds) => store.idempotency.keepWithin({ ofTenant: MANY, ofAll }, "acme")
 
-describe("what was answered", () => {
+describe("a stored answer", () => {
   test("a stored answer survives the closing of the store, byte for byte", () => {
     store.idempotency.insert(row("a", 2 ** 52), answer(1_000_000))
     store.idempotency.insert(row("b"))
@@ -74,7 +74,7 @@ describe("what was answered", () => {
   })
 })
 
-describe("what is from before a time", () => {
+describe("rows from before a time", () => {
   test("only the oldest rows from before a time are dropped, with their answers", () => {
     insert("aBc", 1)
     insert("D", 3)
@@ -94,7 +94,7 @@ describe("what is from before a time", () => {
   })
 })
 
-describe("there are never more", () => {
+describe("the bounds of stored answers", () => {
   const none = { rows: 100, answerBytes: 1000 }
 
   test("at the bound of rows the oldest are dropped, with their answers", () => {
@@ -129,7 +129,7 @@ describe("there are never more", () => {
   })
 })
 
-describe("of two tenants", () => {
+describe("stored answers of two tenants", () => {
   test("each tenant's oldest entries are deleted at its own bound, and no other tenant's", () => {
     insert("NABCO")
     keepWithin({ rows: 2, answerBytes: 1000 })

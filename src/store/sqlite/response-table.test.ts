@@ -37,7 +37,7 @@ const keepAllWithin = (ofAll: ResponseBounds, tenant = "") =>
 
 const left = (names: string) => [...names].filter((name) => store.responses.find(tenantOf(name), name)).join("")
 
-describe("a response", () => {
+describe("a stored response", () => {
   test("a stored response survives the closing of the store, byte for byte", () => {
     insert("a", { at: 2 ** 52, bytes: 1_000_000 })
     store.close()
@@ -92,7 +92,7 @@ test("only the oldest responses from before a time are dropped", () => {
   expect(left("abcde")).toBe("d")
 })
 
-describe("there are never more", () => {
+describe("the bounds of stored responses", () => {
   test("a tenant beyond its bound loses its oldest responses, and no other tenant does", () => {
     insert("aAbBcC")
     keepWithin({ rows: 2, bytes: 1000 }, "acme")

@@ -81,7 +81,7 @@ test("a store of a newer version is not opened or changed", () => {
 
 test("a file that is not a store is not overwritten", async () => {
   const other = join(folder, "notes.txt")
-  await Bun.write(other, "not a database, but something dear to somebody".repeat(100))
+  await Bun.write(other, "not a database, but valuable data".repeat(100))
   expect(() => openSqlite(other)).toThrow("Cannot open the store")
   expect(await Bun.file(other).text()).toStartWith("not a database")
 })

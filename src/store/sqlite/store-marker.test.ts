@@ -81,7 +81,7 @@ beforeEach(() => {
   losses.length = 0
 })
 
-describe("a store that has what its marker knows of is opened", () => {
+describe("a store that matches its marker", () => {
   test("a store is opened the first time, and after it was closed, flushed or not", () => {
     bookAndClose(3)
     const store = openSqlite(path)
@@ -141,7 +141,7 @@ describe("a store that has what its marker knows of is opened", () => {
   })
 })
 
-describe("a store that has lost something is not opened, and says what", () => {
+describe("a store that has lost data", () => {
   test("a store that lost entries because an old copy was restored is not opened", () => {
     bookAndClose(81)
     const copy = copyTo("old")

@@ -89,7 +89,7 @@ function runAudit(openSince = 0): readonly LedgerProblem[] {
   return audit.problems
 }
 
-describe("what is booked stays as it is (I14)", () => {
+describe("booked entries cannot be changed (I14)", () => {
   test.each([
     "UPDATE journal SET entries = '[]'",
     "DELETE FROM journal",
@@ -350,13 +350,13 @@ describe("an audit", () => {
 
   const unguardedSuspense = "DROP TRIGGER suspended_stay; DROP TRIGGER suspended_end_once"
   const otherWrongs: [string, string, string[]][] = [
-    ["I10", "a debt that is not what its entries say", ["UPDATE account_rows SET owed = 4 WHERE id = 5"]],
-    ["I10", "a debt that nobody made", ["UPDATE account_rows SET owed = 1 WHERE id = 2"]],
+    ["I10", "a debt that differs from its entries", ["UPDATE account_rows SET owed = 4 WHERE id = 5"]],
+    ["I10", "a debt without an entry", ["UPDATE account_rows SET owed = 1 WHERE id = 2"]],
     ["I10", "a debt by a recovery", [unguarded, booked("settled", "recovered")]],
-    ["I5", "suspense that is not known", [unguardedSuspense, "DELETE FROM suspended WHERE request = 'r5'"]],
+    ["I5", "suspense that is not listed", [unguardedSuspense, "DELETE FROM suspended WHERE request = 'r5'"]],
     ["I5", "suspense that was never booked", ["INSERT INTO suspended VALUES ('r9', 9, 1, NULL)"]],
     ["I5", "suspense that is open again", [unguardedSuspense, "UPDATE suspended SET ended_by = NULL"]],
-    ["I5", "suspense that nobody has ended", [unguardedSuspense, "UPDATE suspended SET ended_by = 6"]],
+    ["I5", "suspense that no entry has ended", [unguardedSuspense, "UPDATE suspended SET ended_by = 6"]],
     ["I14", "suspense that could be ended twice", ["DROP TRIGGER suspended_end_once"]],
   ]
   test.each(otherWrongs)("%s: the audit finds %s", (invariant, _, statements) => {

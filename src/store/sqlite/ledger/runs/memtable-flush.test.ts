@@ -110,7 +110,7 @@ const USES: BookedUse[] = [
   { keyId: "k2", tenant: "beta" },
 ]
 
-describe("a fold", () => {
+describe("a flush", () => {
   test("a flush changes no total, at any of its steps", () => {
     book(...USES, ...MANY)
     const before = readTotals()
