@@ -58,11 +58,11 @@ const EXAMPLE = { id: "", resource: "RESOURCE", region: "REGION", location: "LOC
 
 export function providersPage(): string {
   const rows = [...knownProviders, ...compatibleProviders].map((provider) => {
-    const { id, name, environmentVariable, hostVariable, baseUrl, addressOf, speaks } = provider
+    const { id, name, environmentVariable, hostVariable, baseUrl, addressOf, dialects } = provider
     const named = environmentVariable ?? hostVariable
     const variable = named === undefined ? "" : `\`${named}\``
     const address = baseUrl ?? addressOf?.(EXAMPLE) ?? "given as `base_url`"
-    return `| \`${id}\` | ${name} | ${variable} | ${address} | ${Object.keys(speaks).join(", ")} |`
+    return `| \`${id}\` | ${name} | ${variable} | ${address} | ${Object.keys(dialects).join(", ")} |`
   })
   return `# Providers
 

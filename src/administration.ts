@@ -70,10 +70,10 @@ export function administrationRoutes({
     adminRoute({
       method: "GET",
       path: "/openapi.json",
-      who: "anyone",
+      access: "anyone",
       bodyLimit: 0,
       summary: "Describe the administration interface.",
-      givesText: "application/json",
+      responseType: "application/json",
       handle: () => describeAdministration(routes, version),
     }),
   )
@@ -108,7 +108,9 @@ function targetState({ provider, model, pricing }: TargetRow, served: ServingAcc
 }
 
 function isServedBy(accounts: readonly ProviderAccount[], model: string): boolean {
-  return accounts.some(({ lines }) => Object.values(lines).some((line) => line.serves?.(model) !== false))
+  return accounts.some(({ endpoints }) =>
+    Object.values(endpoints).some((endpoint) => endpoint.serves?.(model) !== false),
+  )
 }
 
 /** What is wrong with a configuration that `read` reads. */
@@ -134,14 +136,14 @@ export class ProviderCredentials {
 
   withCredentials(config: GatewayConfig): GatewayConfig {
     const named = config.providers.map((settings) => {
-      const kept = hasCredential(settings) ? undefined : this.find(settings)
-      return kept ? { ...settings, apiKey: kept } : settings
+      const storedKey = hasCredential(settings) ? undefined : this.find(settings)
+      return storedKey ? { ...settings, apiKey: storedKey } : settings
     })
     const others = this.credentials.list().flatMap(({ provider }): ProviderSettings[] => {
       if (config.providers.some(({ id }) => id === provider)) return []
       const settings = this.settings(provider, config)
-      const kept = this.find(settings)
-      return kept ? [{ ...settings, apiKey: kept }] : []
+      const storedKey = this.find(settings)
+      return storedKey ? [{ ...settings, apiKey: storedKey }] : []
     })
     return others.length === 0 && named.every((each, at) => each === config.providers[at])
       ? config
@@ -155,7 +157,7 @@ export class ProviderCredentials {
   /** Whether entries of this type, which is known, are proven by something else than a key, or by nothing. */
   refusesKey(type: string): boolean {
     const provider = this.provider({ id: type, type })
-    if (!provider?.form) return provider?.tokens !== undefined
+    if (!provider?.form) return provider?.tokenizer !== undefined
     return provider.form.proofs.every(({ needs }) => needs.join() !== "api_key")
   }
 
@@ -184,7 +186,7 @@ export class ProviderCredentials {
         id,
         type: settings.type,
         address: this.address(settings) ?? null,
-        protocols: Object.keys(provider?.speaks ?? {}),
+        protocols: Object.keys(provider?.dialects ?? {}),
         credential: this.source(settings, provider),
         accounts: own.length,
         configured: named.includes(id),
@@ -216,8 +218,8 @@ export class ProviderCredentials {
 
   private settings(id: string, config: GatewayConfig): ProviderSettings {
     const stored = this.credentials.list().find(({ provider }) => provider === id)?.settings
-    const kept = { type: id, ...(stored && (JSON.parse(stored) as Partial<ProviderSettings>)) }
-    return config.providers.find((settings) => settings.id === id) ?? { ...kept, id }
+    const storedSettings = { type: id, ...(stored && (JSON.parse(stored) as Partial<ProviderSettings>)) }
+    return config.providers.find((settings) => settings.id === id) ?? { ...storedSettings, id }
   }
 }
 

@@ -228,7 +228,7 @@ export class Gateway {
       table: () => this.table,
       health: new HealthMonitor({ now, chance, onSetAside: (account, why) => this.logAccountAside(account, why) }),
       affinity: new Affinity({ now }),
-      turns: new RotationCounter(),
+      rotation: new RotationCounter(),
       retries: new RetryBudget(now),
       overruns: new LimitOverruns(),
       chance,

@@ -1,5 +1,4 @@
-// Which keys and tenants have changed since something was read of them. What was read before goes without being searched
-// for, and what was read of others stays.
+// Tracks which keys and tenants have changed, so that caches drop only the entries of those.
 
 const MAX_REMEMBERED_CHANGES = 10_000
 
@@ -24,7 +23,7 @@ export class AccessChanges {
     this.note(this.tenants, name)
   }
 
-  /** Whether the key or its tenant has changed after that moment. */
+  /** True if the key or its tenant has changed after that moment. */
   hasChangedSince(moment: number, { id, tenant }: { readonly id: string; readonly tenant: string }): boolean {
     if (this.count === moment) return false
     return (this.keys.get(id) ?? 0) > moment || (this.tenants.get(tenant) ?? 0) > moment

@@ -21,7 +21,7 @@ function codeOf(act: () => unknown): string {
 }
 
 describe("a key's text", () => {
-  test("a key's text is recognised, and one changed character is noticed", () => {
+  test("a key's text is recognised, and one changed character is detected", () => {
     const key = mintKey()
     expect(isKeyText(key)).toBe(true)
     fc.assert(
@@ -47,13 +47,13 @@ describe("keys", () => {
     keys = createKeyRegistry({ table, now: () => now })
   })
 
-  test("a created key opens the door, and its text is nowhere in the store", () => {
+  test("a created key is authenticated, and its text is not in the store", () => {
     const { key, text } = keys.create({ name: "a", models: ["openai/*"] })
     expect(keys.authenticate(text)).toMatchObject({ id: key.id, name: "a", tenant: "default", models: ["openai/*"] })
     expect(JSON.stringify([...table.rows.values()])).not.toContain(text.slice(4, 40))
   })
 
-  test("what is not a key of ours opens nothing", () => {
+  test("a text that is not an API key is rejected", () => {
     expect(codeOf(() => keys.authenticate("sk-abc"))).toBe("invalid_api_key")
     expect(codeOf(() => keys.authenticate(mintKey()))).toBe("invalid_api_key")
   })
@@ -65,7 +65,7 @@ describe("keys", () => {
     expect(codeOf(() => keys.authenticate(text))).toBe("expired_api_key")
   })
 
-  test("a revoked key opens nothing from then on, also one that was just used", () => {
+  test("a revoked key is rejected at once, even if it was just used", () => {
     const { key, text } = keys.create({ name: "a" })
     keys.authenticate(text)
     keys.revoke(key.id)
@@ -86,17 +86,17 @@ describe("keys", () => {
     expect(keys.authenticate(text).id).toBe(key.id)
   })
 
-  test("a revoked key is not rotated back to life", () => {
+  test("a revoked key cannot be rotated", () => {
     const { key } = keys.create({ name: "a" })
     keys.revoke(key.id)
     expect(() => keys.rotate(key.id)).toThrow("revoked")
   })
 
-  test("an unknown id is named", () => {
+  test("an unknown key id is named in the error", () => {
     expect(() => keys.revoke("key_0")).toThrow("no key key_0")
   })
 
-  test("a broken store is never the caller's fault, and known keys still open", () => {
+  test("a broken store is reported as unavailable, and cached keys are still authenticated", () => {
     const { text } = keys.create({ name: "a" })
     const other = keys.create({ name: "b" }).text
     keys.authenticate(text)
@@ -105,7 +105,7 @@ describe("keys", () => {
     expect(codeOf(() => keys.authenticate(other))).toBe("store_unavailable")
   })
 
-  test("who is known costs no look-up, and is not forgotten when others change", () => {
+  test("a cached key needs no lookup, and stays cached when other keys change", () => {
     const [one, other] = [keys.create({ name: "a" }), keys.create({ name: "b", tenant: "other" })]
     const known = keys.authenticate(one.text)
     keys.update(other.key.id, { name: "c" })
@@ -119,7 +119,7 @@ describe("keys", () => {
     expect(table.looks).toBe(3)
   })
 
-  test("while the secret is rotated, keys hashed with the old one still open", () => {
+  test("keys hashed with the old secret are still authenticated during its rotation", () => {
     const { text } = keys.create({ name: "a" })
     const next = new Secret("n".repeat(32))
     expect(codeOf(() => createKeyRegistry({ table, secrets: [next, ...SECRETS] }).authenticate(text))).toBe("ok")
@@ -167,7 +167,7 @@ describe("the hashing secret", () => {
   const secretsOf = (environment: Record<string, string>, more: { onLoss?: (what: string) => void } = {}) =>
     loadHashingSecrets({ dataDir: join(folder, "data"), environment, marks, keyCount: () => keyCount, ...more })
 
-  test("the hashing secret is made once, readable by its owner only", () => {
+  test("the hashing secret is created once, readable only by its owner", () => {
     const data = join(folder, "data")
     const [first] = secretsOf({})
     const [second] = secretsOf({})
@@ -176,17 +176,17 @@ describe("the hashing secret", () => {
     expect(statSync(join(data, "secret")).mode & 0o777).toBe(0o600)
   })
 
-  test("the hashing secret comes from the environment where it is there, with the previous one while rotating", () => {
+  test("the hashing secret of the environment takes precedence, with the previous one during a rotation", () => {
     const secrets = secretsOf({ TRIVIUM_SECRET: LONG.new, TRIVIUM_SECRET_PREVIOUS: "old" })
     expect(secrets.map((secret) => secret.reveal())).toEqual([LONG.new, "old"])
   })
 
-  test("the hashing secret of the environment has at least 32 characters", () => {
+  test("a hashing secret of the environment needs at least 32 characters", () => {
     expect(() => secretsOf({ TRIVIUM_SECRET: "n".repeat(31) })).toThrow("has 31 characters; at least 32 are required")
     expect(mark).toBeUndefined()
   })
 
-  test("the hashing secret that keys were made with is not replaced by a new one when its file is gone", () => {
+  test("a missing hashing secret is not replaced while keys depend on it", () => {
     secretsOf({})
     rmSync(join(folder, "data", "secret"))
     keyCount = 3
@@ -198,7 +198,7 @@ describe("the hashing secret", () => {
     secretsOf({})
   })
 
-  test("the hashing secret is made anew where no key needs it, and in a store from before there were marks", () => {
+  test("the hashing secret is created again if no key needs it, and in a store from before there were marks", () => {
     secretsOf({})
     rmSync(join(folder, "data", "secret"))
     secretsOf({})
@@ -208,7 +208,7 @@ describe("the hashing secret", () => {
     expect(mark).toBeDefined()
   })
 
-  test("the hashing secret is known again: another one is refused, unless the old one is given with it", () => {
+  test("a different hashing secret is refused, unless the old one is given with it", () => {
     secretsOf({ TRIVIUM_SECRET: LONG.old })
     keyCount = 2
     expect(mark).not.toContain(LONG.old)

@@ -3,7 +3,7 @@ import { toBalanceView } from "./balance-service.ts"
 import { createKeyRegistry, fakeBalances } from "./key-registry.fixture.ts"
 
 describe("a balance of a key's own", () => {
-  test("a balance of a key's own is there from the start, or from the first time it is added to", async () => {
+  test("a key has its own balance from its creation, or from its first top-up", async () => {
     const keys = createKeyRegistry()
     const funded = await keys.createFunded({ name: "a" }, 5n)
     expect(funded.key.ownBalance).toBe(true)
@@ -16,7 +16,7 @@ describe("a balance of a key's own", () => {
     expect(keys.balanceOf(keys.get(key.id))?.freeNano).toBe(7n)
   })
 
-  test("on which nothing was paid holds nothing, and is not its tenant's", async () => {
+  test("a new balance of a key's own is zero, and not its tenant's", async () => {
     const money = fakeBalances()
     const keys = createKeyRegistry({ balances: money })
     const { key } = await keys.createFunded({ name: "a" }, 0n)
@@ -29,7 +29,7 @@ describe("a balance of a key's own", () => {
     ])
   })
 
-  test("a balance of a key's own is taken away without a trace where there was none, and else given back as it was", async () => {
+  test("a balance that is switched off leaves no account behind if there was none, and is restored when switched on", async () => {
     const money = fakeBalances()
     const keys = createKeyRegistry({ balances: money })
     const { id } = keys.create({ name: "a", tenant: "acme" }).key
@@ -43,7 +43,7 @@ describe("a balance of a key's own", () => {
     expect(keys.balanceOf(await keys.setOwnBalance(id, true))?.freeNano).toBe(7n)
   })
 
-  test("that is changed is known to callers at once", async () => {
+  test("a change of the paying account reaches authenticated callers at once", async () => {
     const keys = createKeyRegistry()
     const { key, text } = keys.create({ name: "a" })
     expect(keys.authenticate(text).ownBalance).toBe(false)
@@ -51,7 +51,7 @@ describe("a balance of a key's own", () => {
     expect(keys.authenticate(text).ownBalance).toBe(true)
   })
 
-  test("that could not be booked leaves no key that works, and no key that seems to have one", async () => {
+  test("a balance that cannot be booked leaves no usable key, and no key that claims to have one", async () => {
     const money = fakeBalances()
     const keys = createKeyRegistry({ balances: money })
     const { key } = keys.create({ name: "old" })
@@ -67,13 +67,13 @@ describe("a balance of a key's own", () => {
     const money = fakeBalances()
     const keys = createKeyRegistry({ balances: money })
     await expect(keys.topUp("key_0", { nanoUsd: 5n, eventId: "e" })).rejects.toThrow("no key key_0")
-    await expect(keys.tenants.topUp("nobody", { nanoUsd: 5n, eventId: "e" })).rejects.toThrow("no tenant nobody")
+    await expect(keys.tenants.topUp("unknown", { nanoUsd: 5n, eventId: "e" })).rejects.toThrow("no tenant unknown")
     expect(money.floors.size).toBe(0)
   })
 })
 
 describe("a tenant's balance", () => {
-  test("a tenant's balance is what its keys pay from that have none of their own", async () => {
+  test("keys without their own balance pay from their tenant's", async () => {
     const keys = createKeyRegistry()
     const { key } = keys.create({ name: "a", tenant: "acme" })
     const own = (await keys.createFunded({ name: "b", tenant: "acme" }, 1n)).key
@@ -87,7 +87,7 @@ describe("a tenant's balance", () => {
 })
 
 describe("budgets", () => {
-  test("in force are the key's and its tenant's, in one list made once", () => {
+  test("the budgets in force are the key's and its tenant's, in one cached list", () => {
     const keys = createKeyRegistry()
     const { text } = keys.create({ name: "a", tenant: "acme", budgets: { day: 1n, total: 4n } })
     const plain = keys.create({ name: "b" }).text

@@ -1,27 +1,27 @@
-// Balances of keys and tenants: what they need from the ledger, and how balances are shown.
+// Balances of keys and tenants: the ledger operations they need, and their views.
 import { usdOfNano } from "../canonical/usd.ts"
 
 export interface BalanceSummary {
   readonly heldNano: bigint
-  /** What may still be spent; null: not limited. */
+  /** The amount that may still be spent; null if unlimited. */
   readonly freeNano: bigint | null
-  /** What a top-up pays first; while there is any, nothing may be spent. */
+  /** Debt, which a top-up pays first; while there is any, nothing may be spent. */
   readonly owedNano: bigint
 }
 
 interface BalanceTopUp {
   readonly account: string
   readonly amountNano: bigint
-  /** Booked once, however often it is sent. */
+  /** Idempotent per event id. */
   readonly eventId: string
   readonly at: number
 }
 
-/** An account without a floor is not limited; a key's is then none, and its tenant pays. */
+/** An account without a floor is unlimited; for a key this means that its tenant pays. */
 export interface BalanceService {
   topUp(topUp: BalanceTopUp): Promise<void>
   setFloor(account: string, floorNano: bigint | null): Promise<void>
-  /** Undefined where there is no such account. */
+  /** Undefined if there is no such account. */
   balance(account: string): BalanceSummary | undefined
 }
 
@@ -33,13 +33,13 @@ export function tenantAccountName(name: string): string {
   return `tenant:${name}`
 }
 
-/** In decimal USD. */
+/** A balance, in decimal USD. */
 export interface BalanceView {
-  /** What may still be spent; null where nothing limits it. */
+  /** The amount that may still be spent; null if unlimited. */
   readonly balance: string | null
-  /** What requests under way may cost, and what may therefore not be spent. */
+  /** The maximum cost of requests in flight, which may not be spent. */
   readonly held: string
-  /** What requests have cost more than there was, where they have: the next top-up pays it first. */
+  /** Cost that the balance did not cover, if any: the next top-up pays it first. */
   readonly debt?: string
 }
 

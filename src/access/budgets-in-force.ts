@@ -1,11 +1,10 @@
-// The budgets a call has to keep within: its key's own, and its tenant's.
-import type { BudgetLimits } from "../store/contract.ts"
-import { PERIODS } from "./grant.ts"
+// The budgets that apply to a call: its key's own, and its tenant's.
+import { BUDGET_PERIODS, type BudgetLimits, type BudgetPeriod } from "../store/contract.ts"
 
 export interface BudgetInForce {
-  /** Whose spending counts. */
+  /** The holder whose spending counts. */
   readonly of: "key" | "tenant"
-  readonly period: (typeof PERIODS)[number]
+  readonly period: BudgetPeriod
   readonly limitNano: bigint
 }
 
@@ -21,7 +20,7 @@ function isEmpty({ day, week, month, total }: BudgetLimits): boolean {
 }
 
 function budgetsOfHolder(of: BudgetInForce["of"], budgets: BudgetLimits): BudgetInForce[] {
-  return PERIODS.flatMap((period) => {
+  return BUDGET_PERIODS.flatMap((period) => {
     const limitNano = budgets[period]
     return limitNano === undefined ? [] : [{ of, period, limitNano }]
   })

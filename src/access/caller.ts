@@ -1,23 +1,29 @@
-// A key as it holds at this moment: what it was granted, kept within what its tenant is.
+// A key as it holds at this moment: its own grant, limited by its tenant's.
 import type { Grant, KeyRow } from "../store/contract.ts"
 import { AddressRanges } from "./address-ranges.ts"
 import { type BudgetInForce, budgetsInForce } from "./budgets-in-force.ts"
 import { intersectModels, intersectProtocols } from "./scope.ts"
 
-/** A key as its owner may see it: everything but the key itself. */
+/** A key as its owner may see it: everything except the key itself. */
 export type ApiKey = Omit<KeyRow, "hash" | "previousHash" | "previousUntil">
 
-/** Models, protocols and strictness are those in force; numbers are the key's own, for its tenant's are counted apart. */
+/**
+ * Models, protocols and strictness are the effective ones; numbers are the key's own, because its tenant's are counted
+ * separately.
+ */
 export interface Caller extends ApiKey {
-  /** What all keys of its tenant may do together. */
+  /** Limits that all keys of the tenant share. */
   readonly tenantGrant: Grant | null
-  /** Its own budgets and its tenant's, which every call keeps within. */
+  /** Its own budgets and its tenant's; every call keeps within all of them. */
   readonly budgetsInForce: readonly BudgetInForce[]
-  /** Where it may be used from; null is anywhere. */
+  /** Client addresses that may use the key; null if any may. */
   readonly mayComeFrom: AddressRanges | null
 }
 
-/** Member by member: to leave some out of a copy takes four times as long, and this is done for every unknown caller. */
+/**
+ * Copied member by member: omitting members from a copy takes four times as long, and this runs for every uncached
+ * caller.
+ */
 export function toApiKey(row: KeyRow): ApiKey {
   return {
     id: row.id,

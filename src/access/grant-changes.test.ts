@@ -25,7 +25,7 @@ beforeEach(() => {
 })
 
 describe("a key that is changed", () => {
-  test("a key that is changed holds what it was changed to at once, and only that", () => {
+  test("a change of a key applies at once, and only to the named members", () => {
     const { key, text } = keys.create({ name: "a", models: ["a/*"], requestsPerMinute: 5, expiresAt: 9e15 })
     const before = keys.authenticate(text)
     keys.update(key.id, { protocols: ["openai"], tokensPerMinute: 100, keepAnswers: true, name: "b" })
@@ -54,7 +54,7 @@ describe("a key that is changed", () => {
     [{ addresses: ["10.0.0.1", "10.0.0.0/33"] }, "addresses[1]"],
     [{ addresses: ["localhost"] }, "addresses[0]"],
   ]
-  test.each(nonsense)("a key that is changed is not changed to %p", (change, param) => {
+  test.each(nonsense)("a key cannot be changed to %p", (change, param) => {
     const { key } = keys.create({ name: "a" })
     expect(refusal(() => keys.update(key.id, change))).toMatchObject({ code: "invalid_parameter", param })
     expect(refusal(() => keys.create({ name: "b", ...change }))).toMatchObject({ param })
@@ -65,7 +65,7 @@ describe("a key that is changed", () => {
 
 describe("a tenant", () => {
   test("a tenant that was never created has no limits", () => {
-    const { text } = keys.create({ name: "a", tenant: "nobody", requestsPerMinute: 1_000_000 })
+    const { text } = keys.create({ name: "a", tenant: "unknown", requestsPerMinute: 1_000_000 })
     expect(keys.authenticate(text)).toMatchObject({ tenantGrant: null, models: null })
   })
 
@@ -87,20 +87,20 @@ describe("a tenant", () => {
     [{ budgets: { day: 1_500_000_000n } }, { budgets: { day: 1_500_000_001n } }, "budgets.day", "1.5 USD"],
     [{ strict: true }, { strict: false }, "strict", "true"],
   ]
-  test.each(bounds)("bound to %p refuses a key that asks for %p, and says why", (grant, asked, param, told) => {
+  test.each(bounds)("a tenant with %p refuses a key with %p, and names the bound", (grant, wish, param, bound) => {
     keys.tenants.create("acme", grant)
     const inside = keys.create({ name: "a", tenant: "acme" })
-    const refused = { code: "invalid_parameter", param, message: expect.stringContaining(told) as never }
-    expect(refusal(() => keys.create({ name: "b", tenant: "acme", ...asked }))).toMatchObject(refused)
-    expect(refusal(() => keys.update(inside.key.id, asked))).toMatchObject(refused)
-    const outside = keys.create({ name: "c", ...asked })
+    const refused = { code: "invalid_parameter", param, message: expect.stringContaining(bound) as never }
+    expect(refusal(() => keys.create({ name: "b", tenant: "acme", ...wish }))).toMatchObject(refused)
+    expect(refusal(() => keys.update(inside.key.id, wish))).toMatchObject(refused)
+    const outside = keys.create({ name: "c", ...wish })
     const moved = refusal(() => keys.update(outside.key.id, { tenant: "acme" }))
     if (param === "strict") expect(moved).toBeUndefined()
     else expect(moved).toMatchObject(refused)
     expect(refusal(() => keys.update(inside.key.id, { name: "d" }))).toBeUndefined()
   })
 
-  test("a tenant that is narrowed narrows its keys at once, and gives back what it is given back", () => {
+  test("narrowing a tenant narrows its keys at once, and widening it restores them", () => {
     const { text } = keys.create({ name: "a", tenant: "acme", models: ["openai/*"], requestsPerMinute: 100 })
     keys.authenticate(text)
     keys.tenants.create("acme", { models: ["*mini"], protocols: ["gemini"], strict: true, requestsPerMinute: 10 })
@@ -120,7 +120,7 @@ describe("patterns", () => {
   const model = fc.string({ unit: fc.constantFrom("a", "b", "/", "c"), maxLength: 8 })
   const list = fc.oneof(fc.constant(null), fc.array(pattern, { maxLength: 4 }))
 
-  test("cover another exactly when they match whatever it does", () => {
+  test("a pattern covers another exactly if it matches everything that the other one does", () => {
     fc.assert(
       fc.property(
         pattern,
@@ -128,8 +128,8 @@ describe("patterns", () => {
         fc.array(fc.string({ unit: fc.constantFrom("a", "b", "/", "#") }), { maxLength: 5 }),
         (outer, inner, fills) => {
           let at = 0
-          const said = inner.replace(/\*/g, () => fills[at++] ?? "#")
-          if (coversModels(outer, inner)) expect(allowsModel([outer], said)).toBe(true)
+          const name = inner.replace(/\*/g, () => fills[at++] ?? "#")
+          if (coversModels(outer, inner)) expect(allowsModel([outer], name)).toBe(true)
           else expect(allowsModel([outer], inner.replaceAll("*", "#"))).toBe(false)
         },
       ),
@@ -137,7 +137,7 @@ describe("patterns", () => {
     )
   })
 
-  test("within others allow what both allow and nothing else", () => {
+  test("the intersection of pattern lists allows exactly what all of them allow", () => {
     fc.assert(
       fc.property(list, list, list, model, (own, outer, outermost, name) => {
         const both = intersectModels(own, outer)
@@ -162,13 +162,13 @@ describe("addresses", () => {
     [["::/0"], "::1", true],
     [["0.0.0.0/0"], "not an address", false],
     [[], "10.0.0.1", false],
-  ])("%p hold %p: %p", (ranges, address, held) => {
+  ])("the address ranges %p contain %p: %p", (ranges, address, held) => {
     expect(new AddressRanges(ranges).holds(address)).toBe(held)
   })
 })
 
 describe("amounts", () => {
-  test("amounts are read as they are written, to the last nano-USD", () => {
+  test("amounts are parsed exactly, to the last nano-USD", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 99_999_999_999_999_999n }), (nanoUsd) => {
         expect(parseUsd(usdOfNano(nanoUsd), "usd")).toBe(nanoUsd)
@@ -178,7 +178,10 @@ describe("amounts", () => {
     expect([usdOfNano(0n), usdOfNano(1n), usdOfNano(-1_500_000_000n)]).toEqual(["0", "0.000000001", "-1.5"])
   })
 
-  test.each(["", "-1", "1e3", "1,5", " 1", "1.", ".5", "0.0000000001", "100000000", "NaN"])("%p is none", (text) => {
-    expect(refusal(() => parseUsd(text, "budgets.day"))).toMatchObject({ param: "budgets.day" })
-  })
+  test.each(["", "-1", "1e3", "1,5", " 1", "1.", ".5", "0.0000000001", "100000000", "NaN"])(
+    "the amount %p is refused",
+    (text) => {
+      expect(refusal(() => parseUsd(text, "budgets.day"))).toMatchObject({ param: "budgets.day" })
+    },
+  )
 })

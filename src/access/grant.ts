@@ -1,7 +1,7 @@
 // Grants of keys and tenants: read from input, validated, and kept within the tenant's grant.
 import { excerpt, GatewayError } from "../canonical/gateway-error.ts"
 import { usdOfNano } from "../canonical/usd.ts"
-import type { BudgetLimits, Grant } from "../store/contract.ts"
+import { BUDGET_PERIODS, type Grant } from "../store/contract.ts"
 import { coversModels, coversProtocol } from "./scope.ts"
 
 /** Changes to a grant: members left out stay as they are, null removes a bound. */
@@ -18,9 +18,7 @@ export const UNBOUNDED: Grant = {
   budgets: {},
 }
 
-export const PERIODS = ["day", "week", "month", "total"] as const satisfies readonly (keyof BudgetLimits)[]
-
-/** Every protocol's id; a test holds them to those there are. */
+/** The ids of all protocols; a test compares them with the list of protocols. */
 export const PROTOCOL_IDS = [
   "openai-chat",
   "openai-responses",
@@ -45,26 +43,26 @@ const NUMBERS = [
 ] as const
 
 /** Applies changes to a grant; throws a GatewayError that names an invalid member. */
-export function applyGrantChange(grant: Grant, wish: GrantChange): Grant {
-  for (const word of wish.protocols ?? []) {
+export function applyGrantChange(grant: Grant, change: GrantChange): Grant {
+  for (const word of change.protocols ?? []) {
     if (PROTOCOL_WORDS.includes(word)) continue
     const message = `\`protocols\` contains an unknown protocol "${excerpt(word)}". Known protocols: ${PROTOCOL_WORDS.join(", ")}.`
     throw new GatewayError("invalid_parameter", message, { param: "protocols" })
   }
   for (const [name, param, most] of NUMBERS) {
-    const asked = wish[name] ?? 1
-    if (Number.isInteger(asked) && asked >= 1 && asked <= most) continue
+    const value = change[name] ?? 1
+    if (Number.isInteger(value) && value >= 1 && value <= most) continue
     throw new GatewayError("invalid_parameter", `\`${param}\` must be a whole number from 1 to ${most}.`, { param })
   }
-  const changed = (name: keyof Grant) => (wish[name] === undefined ? grant[name] : (wish[name] ?? UNBOUNDED[name]))
+  const changed = (name: keyof Grant) => (change[name] === undefined ? grant[name] : (change[name] ?? UNBOUNDED[name]))
   return Object.fromEntries(Object.keys(UNBOUNDED).map((name) => [name, changed(name as keyof Grant)])) as never
 }
 
-/** Refuses what asks for more than the tenant holds. */
-export function checkWithinTenant(wish: GrantChange, tenant: Grant & { readonly name: string }): void {
-  const refuse = (param: string, asked: string, bound: string) => {
+/** Refuses a grant that exceeds the tenant's. */
+export function checkWithinTenant(change: GrantChange, tenant: Grant & { readonly name: string }): void {
+  const refuse = (param: string, requested: string, bound: string) => {
     const mend = "Ask for no more than that, or change the tenant first."
-    const message = `\`${param}\` asks for ${asked}, but the tenant \`${tenant.name}\` is limited to ${bound}. ${mend}`
+    const message = `\`${param}\` asks for ${requested}, but the tenant \`${tenant.name}\` is limited to ${bound}. ${mend}`
     throw new GatewayError("invalid_parameter", message, { param })
   }
   for (const [param, covers] of [
@@ -72,18 +70,18 @@ export function checkWithinTenant(wish: GrantChange, tenant: Grant & { readonly 
     ["protocols", coversProtocol],
   ] as const) {
     const bound = tenant[param]
-    const beyond = bound && wish[param]?.find((word) => !bound.some((outer) => covers(outer, word)))
+    const beyond = bound && change[param]?.find((word) => !bound.some((outer) => covers(outer, word)))
     if (bound && beyond !== undefined && beyond !== null) refuse(param, excerpt(beyond), bound.join(", ") || "none")
   }
   for (const [name, param] of NUMBERS) {
     const bound = tenant[name] ?? Number.POSITIVE_INFINITY
-    if ((wish[name] ?? 0) > bound) refuse(param, String(wish[name]), String(bound))
+    if ((change[name] ?? 0) > bound) refuse(param, String(change[name]), String(bound))
   }
-  for (const period of PERIODS) {
-    const [asked, bound] = [wish.budgets?.[period], tenant.budgets[period]]
-    if (asked !== undefined && bound !== undefined && asked > bound) {
-      refuse(`budgets.${period}`, `${usdOfNano(asked)} USD`, `${usdOfNano(bound)} USD`)
+  for (const period of BUDGET_PERIODS) {
+    const [requested, bound] = [change.budgets?.[period], tenant.budgets[period]]
+    if (requested !== undefined && bound !== undefined && requested > bound) {
+      refuse(`budgets.${period}`, `${usdOfNano(requested)} USD`, `${usdOfNano(bound)} USD`)
     }
   }
-  if (tenant.strict && wish.strict === false) refuse("strict", "false", "true")
+  if (tenant.strict && change.strict === false) refuse("strict", "false", "true")
 }

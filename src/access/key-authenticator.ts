@@ -1,4 +1,4 @@
-// Recognises the key a caller presents. The store knows only keyed hashes; what was recognised lately is known here.
+// Authenticates API keys. The store holds only keyed hashes; recently authenticated keys are cached.
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto"
 import { GatewayError } from "../canonical/gateway-error.ts"
 import type { Secret } from "../config/secret.ts"
@@ -10,13 +10,13 @@ import { LruCache } from "./lru-cache.ts"
 
 interface KeyAuthenticatorOptions {
   readonly table: KeyTable
-  /** The first makes new hashes; any is taken. */
+  /** The first makes new hashes; all of them are accepted. */
   readonly secrets: readonly Secret[]
   readonly tenantOf: (name: string) => Grant | undefined
   readonly now: () => number
 }
 
-/** So many callers cost no hash and no query. */
+/** Cached callers cost neither a hash nor a query. */
 const MAX_CACHED_CALLERS = 100_000
 
 interface CachedCaller {
@@ -33,14 +33,14 @@ export class KeyAuthenticator {
     this.secrets = options.secrets.map((secret) => createSecretKey(secret.reveal(), "utf8"))
   }
 
-  /** What the store keeps in the place of a key's text. */
+  /** The keyed hash that the store holds instead of the key's text. */
   hash(text: string): string {
     const [secret] = this.secrets
     if (!secret) throw new Error("no secret to hash keys with")
     return hmac(secret, text)
   }
 
-  /** The holder of this key, or the GatewayError that says why it opens nothing. */
+  /** The caller that holds this key; throws a GatewayError with the reason if the key is not valid. */
   authenticate(text: string): Caller {
     const caller = this.findCached(text) ?? this.lookUpCaller(text)
     if (caller.revokedAt !== null) throw new GatewayError("revoked_api_key", "This API key has been revoked.")
@@ -64,7 +64,7 @@ export class KeyAuthenticator {
       if (!row) continue
       const caller = callerOf(row, this.options.tenantOf(row.tenant))
       if (row.hash === hash) this.cache.set(text, { caller, readAt: this.changes.now })
-      // One that was rotated away is looked up each time: it is rare, and its time runs out.
+      // A rotated key is not cached: it is rare, and it expires.
       else this.checkGrace(row)
       return caller
     }

@@ -1,12 +1,12 @@
-// Keys and tenants beside a plain model of them: whatever is made, changed, rotated and revoked in whatever order, while
-// the clock moves and the process begins anew, no key holds more than its tenant: when it is made, changed and used.
+// Compares keys and tenants with a plain model of them: in any order of creation, change, rotation, revocation and
+// restart, while the clock moves, no key exceeds its tenant's bounds.
 import { afterAll, expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import fc from "fast-check"
 import { GatewayError } from "../canonical/gateway-error.ts"
-import type { BudgetLimits, Store } from "../store/contract.ts"
+import { BUDGET_PERIODS, type BudgetLimits, type Store } from "../store/contract.ts"
 import { openSqlite } from "../store/sqlite/open-sqlite.ts"
 import type { Caller } from "./caller.ts"
 import { type GrantChange, PROTOCOL_IDS } from "./grant.ts"
@@ -14,13 +14,12 @@ import { fakeBalances, SECRETS } from "./key-registry.fixture.ts"
 import { KeyRegistry } from "./key-registry.ts"
 import { allowsModel, allowsProtocol } from "./scope.ts"
 
-/** Enough of them that no list of patterns below matches all that another pattern does, but by covering it. */
+/** Enough models that a list of patterns matches all models of another pattern only by covering it. */
 const MODELS = ["a/x", "a/y", "a/z", "b/x", "b/y", "c/x", "c/z"]
 const PATTERNS = ["*", "a/*", "b/*", "*x", "a/x", "a/y", "b/x"]
 const WORDS = ["openai", "openai-chat", "openai-responses", "openai-images", "gemini"]
-const PERIODS = ["day", "week", "month", "total"] as const
 
-/** What one may do, as plain sets and numbers. */
+/** Bounds as plain sets and numbers. */
 interface ModeledBounds {
   readonly models: ReadonlySet<string>
   readonly protocols: ReadonlySet<string>
@@ -36,7 +35,7 @@ interface ModeledKey {
   bounds: ModeledBounds
   expiresAt: number
   isRevoked: boolean
-  /** The newest first; the second is taken until `oldUntil`. */
+  /** The newest first; the second is accepted until `oldUntil`. */
   texts: string[]
   oldUntil: number
 }
@@ -65,34 +64,36 @@ const modelsOf = (pattern: string) =>
   MODELS.filter((name) => new RegExp(`^${pattern.replaceAll("*", ".*")}$`).test(name))
 const protocolsOf = (word: string) => PROTOCOL_IDS.filter((id) => id === word || id.startsWith(`${word}-`))
 
-function applyModeledChange(bounds: ModeledBounds, wish: GrantChange): ModeledBounds {
-  const words = (asked: readonly string[] | null | undefined, spell: (word: string) => readonly string[]) =>
-    asked ? new Set(asked.flatMap(spell)) : undefined
-  const number = (asked: number | null | undefined, before: number) =>
-    asked === undefined ? before : (asked ?? Number.POSITIVE_INFINITY)
-  const { models, protocols, strict, budgets } = wish
+function applyModeledChange(bounds: ModeledBounds, change: GrantChange): ModeledBounds {
+  const words = (patterns: readonly string[] | null | undefined, spell: (word: string) => readonly string[]) =>
+    patterns ? new Set(patterns.flatMap(spell)) : undefined
+  const number = (value: number | null | undefined, before: number) =>
+    value === undefined ? before : (value ?? Number.POSITIVE_INFINITY)
+  const { models, protocols, strict, budgets } = change
   return {
     models: models === null ? NO_BOUNDS.models : (words(models, modelsOf) ?? bounds.models),
     protocols: protocols === null ? NO_BOUNDS.protocols : (words(protocols, protocolsOf) ?? bounds.protocols),
-    rpm: number(wish.requestsPerMinute, bounds.rpm),
-    atOnce: number(wish.concurrentRequests, bounds.atOnce),
+    rpm: number(change.requestsPerMinute, bounds.rpm),
+    atOnce: number(change.concurrentRequests, bounds.atOnce),
     strict: strict === undefined ? bounds.strict : (strict ?? false),
     budgets: budgets === undefined ? bounds.budgets : (budgets ?? {}),
   }
 }
 
-/** Whether something is asked for beyond what the tenant has. What is not bounded at all is bounded by the tenant in use. */
-function asksBeyond(wish: GrantChange, tenant: ModeledBounds): boolean {
-  const asked = applyModeledChange(NO_BOUNDS, wish)
+/**
+ * True if the change exceeds a bound of the tenant. Members without a bound of their own get the tenant's when used.
+ */
+function exceedsTenant(change: GrantChange, tenant: ModeledBounds): boolean {
+  const requested = applyModeledChange(NO_BOUNDS, change)
   const outside = (words: unknown, some: ReadonlySet<string>, all: ReadonlySet<string>) =>
     Array.isArray(words) && [...some].some((each) => !all.has(each))
   return (
-    outside(wish.models, asked.models, tenant.models) ||
-    outside(wish.protocols, asked.protocols, tenant.protocols) ||
-    (wish.requestsPerMinute ?? 0) > tenant.rpm ||
-    (wish.concurrentRequests ?? 0) > tenant.atOnce ||
-    (tenant.strict && wish.strict === false) ||
-    PERIODS.some((period) => (wish.budgets?.[period] ?? 0n) > (tenant.budgets[period] ?? 10n ** 18n))
+    outside(change.models, requested.models, tenant.models) ||
+    outside(change.protocols, requested.protocols, tenant.protocols) ||
+    (change.requestsPerMinute ?? 0) > tenant.rpm ||
+    (change.concurrentRequests ?? 0) > tenant.atOnce ||
+    (tenant.strict && change.strict === false) ||
+    BUDGET_PERIODS.some((period) => (change.budgets?.[period] ?? 0n) > (tenant.budgets[period] ?? 10n ** 18n))
   )
 }
 
@@ -116,7 +117,7 @@ const which = fc.nat(5)
 
 type KeysCommand = fc.Command<KeysModel, KeysUnderTest>
 
-/** A command that says what it is when it is told of. */
+/** A command with a readable name in counterexamples. */
 function step(name: string, run: (model: KeysModel, real: KeysUnderTest) => void): KeysCommand {
   return { check: () => true, run, toString: () => name }
 }
@@ -134,47 +135,47 @@ function codeOf(act: () => unknown): string {
   }
 }
 
-const setTenant = fc.tuple(tenant, wish).map(([name, asked]) =>
-  step(`tenant ${name} ${toComparableText(asked)}`, ({ tenants }, { keys }) => {
+const setTenant = fc.tuple(tenant, wish).map(([name, change]) =>
+  step(`tenant ${name} ${toComparableText(change)}`, ({ tenants }, { keys }) => {
     const known = tenants.get(name)
-    if (known) keys.tenants.update(name, asked)
-    else keys.tenants.create(name, asked)
-    tenants.set(name, applyModeledChange(known ?? NO_BOUNDS, asked))
+    if (known) keys.tenants.update(name, change)
+    else keys.tenants.create(name, change)
+    tenants.set(name, applyModeledChange(known ?? NO_BOUNDS, change))
   }),
 )
 
-const createKey = fc.tuple(tenant, wish, orNull(fc.integer({ min: 0, max: 500 }))).map(([name, asked, lasts]) =>
-  step(`create in ${name} ${toComparableText(asked)} for ${lasts} ms`, (model, { keys }) => {
+const createKey = fc.tuple(tenant, wish, orNull(fc.integer({ min: 0, max: 500 }))).map(([name, grant, lasts]) =>
+  step(`create in ${name} ${toComparableText(grant)} for ${lasts} ms`, (model, { keys }) => {
     const bound = model.tenants.get(name)
     const expiresAt = lasts === null ? null : model.now + lasts
-    const make = () => keys.create({ name: "k", tenant: name, expiresAt, ...asked })
-    if (bound && asksBeyond(asked, bound)) {
+    const make = () => keys.create({ name: "k", tenant: name, expiresAt, ...grant })
+    if (bound && exceedsTenant(grant, bound)) {
       expect(codeOf(make)).toBe("invalid_parameter")
       return
     }
     const { key, text } = make()
     model.keys.push({
-      ...{ id: key.id, tenant: name, bounds: applyModeledChange(NO_BOUNDS, asked), isRevoked: false },
+      ...{ id: key.id, tenant: name, bounds: applyModeledChange(NO_BOUNDS, grant), isRevoked: false },
       ...{ expiresAt: expiresAt ?? Number.POSITIVE_INFINITY, texts: [text], oldUntil: 0 },
     })
   }),
 )
 
-const changeKey = fc.tuple(which, wish, fc.option(tenant, { nil: undefined })).map(([at, asked, moved]) =>
-  step(`change ${at} to ${toComparableText(asked)} in ${moved ?? "its tenant"}`, (model, { keys }) => {
+const changeKey = fc.tuple(which, wish, fc.option(tenant, { nil: undefined })).map(([at, grantChange, moved]) =>
+  step(`change ${at} to ${toComparableText(grantChange)} in ${moved ?? "its tenant"}`, (model, { keys }) => {
     const key = model.keys[at % model.keys.length]
     if (!key) return
     const name = moved ?? key.tenant
     const bound = model.tenants.get(name)
-    const after = applyModeledChange(key.bounds, asked)
-    const change = () => keys.update(key.id, { ...asked, ...(moved !== undefined && { tenant: moved }) })
-    const isBeyond = bound && (asksBeyond(asked, bound) || (name !== key.tenant && isWider(after, bound)))
+    const after = applyModeledChange(key.bounds, grantChange)
+    const change = () => keys.update(key.id, { ...grantChange, ...(moved !== undefined && { tenant: moved }) })
+    const isBeyond = bound && (exceedsTenant(grantChange, bound) || (name !== key.tenant && isWider(after, bound)))
     expect(codeOf(change)).toBe(isBeyond ? "invalid_parameter" : "ok")
     if (!isBeyond) Object.assign(key, { tenant: name, bounds: after })
   }),
 )
 
-/** Whether a key that moves would bring along more than its new tenant has. What it never named, it does not bring. */
+/** True if a key that moves would exceed its new tenant. Only bounds that the key itself set count. */
 function isWider(key: ModeledBounds, tenantBounds: ModeledBounds): boolean {
   const outside = (own: ReadonlySet<string>, all: ReadonlySet<string>, outer: ReadonlySet<string>) =>
     own !== all && [...own].some((each) => !outer.has(each))
@@ -184,7 +185,7 @@ function isWider(key: ModeledBounds, tenantBounds: ModeledBounds): boolean {
     outside(key.protocols, NO_BOUNDS.protocols, tenantBounds.protocols) ||
     finite(key.rpm) > tenantBounds.rpm ||
     finite(key.atOnce) > tenantBounds.atOnce ||
-    PERIODS.some((period) => (key.budgets[period] ?? 0n) > (tenantBounds.budgets[period] ?? 10n ** 18n))
+    BUDGET_PERIODS.some((period) => (key.budgets[period] ?? 0n) > (tenantBounds.budgets[period] ?? 10n ** 18n))
   )
 }
 
@@ -222,7 +223,7 @@ const restart = fc.constant(
   }),
 )
 
-/** What every text of every key opens, now. */
+/** Authenticates with every text of every key. */
 const useAll = fc.constant(
   step("use all", (model, { keys }) => {
     for (const key of model.keys) {
@@ -270,7 +271,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** A store of its own for each run would take longer than all its steps: what one run leaves is out of the others' sight. */
+/** A store per run would take longer than all its steps, so runs share one and use separate names. */
 function begin(model: KeysModel, run: number): KeysUnderTest {
   const table = store.keys
   const at = (name: string) => `run ${run} ${name}`
@@ -290,7 +291,7 @@ function begin(model: KeysModel, run: number): KeysUnderTest {
 }
 
 let runs = 0
-test("whatever is done in whatever order, no key holds more than its tenant", () => {
+test("no key exceeds its tenant, in any order of operations", () => {
   const steps = [setTenant, createKey, createKey, changeKey, changeKey, rotate, revoke, wait, restart, useAll, useAll]
   fc.assert(
     fc.property(fc.commands(steps, { maxCommands: 60, size: "max" }), (commands) => {

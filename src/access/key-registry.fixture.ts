@@ -1,4 +1,4 @@
-// Tables and a purse in memory, for tests of keys.
+// In-memory tables and balances, for tests of keys.
 import { GatewayError } from "../canonical/gateway-error.ts"
 import { Secret } from "../config/secret.ts"
 import type { KeyRow, KeyTable, TenantRow, TenantTable } from "../store/contract.ts"

@@ -1,4 +1,4 @@
-// API keys: made, listed, changed, paid for, rotated, revoked, and recognised when a caller presents one.
+// API keys: created, listed, changed, funded, rotated, revoked and authenticated.
 import { randomUUID } from "node:crypto"
 import { GatewayError } from "../canonical/gateway-error.ts"
 import type { Secret } from "../config/secret.ts"
@@ -31,11 +31,11 @@ export interface KeyCreation extends KeyChange {
   readonly name: string
 }
 
-/** A key together with its text, which is shown this once. */
+/** A key together with its text, which is shown only once. */
 export interface MintedKey {
   readonly key: ApiKey
   readonly text: string
-  /** Until when the text before it is still taken, where there was one. */
+  /** The time until which the previous text is accepted, if there was one. */
   readonly previousUntil?: number
 }
 
@@ -43,7 +43,7 @@ export interface KeyRegistryOptions {
   readonly table: KeyTable
   readonly tenants: TenantTable
   readonly balances: BalanceService
-  /** The first makes new hashes; any is taken. */
+  /** The first makes new hashes; all of them are accepted. */
   readonly secrets: readonly Secret[]
   readonly now?: () => number
 }
@@ -62,18 +62,18 @@ export class KeyRegistry {
     this.table = table
     this.now = now
     const onChange = (tenant: string) => this.authenticator.changes.noteTenant(tenant)
-    this.tenants = new TenantRegistry({ table: withStoreErrors(options.tenants), balances: balances, now, onChange })
+    this.tenants = new TenantRegistry({ table: withStoreErrors(options.tenants), balances, now, onChange })
     this.authenticator = new KeyAuthenticator({ table, secrets, now, tenantOf: (name) => this.tenants.find(name) })
   }
 
-  /** It pays from its tenant's balance. */
-  create(wish: KeyCreation): MintedKey {
-    return this.insert(wish, { ownBalance: false })
+  /** The key pays from its tenant's balance. */
+  create(creation: KeyCreation): MintedKey {
+    return this.insert(creation, { ownBalance: false })
   }
 
-  /** As `create`, with a balance of its own; a key whose money could not be booked opens nothing. */
-  async createFunded(wish: KeyCreation, nanoUsd: bigint): Promise<MintedKey> {
-    const minted = this.insert(wish, { ownBalance: true })
+  /** Creates a key with its own balance; if the amount cannot be booked, the key is not usable. */
+  async createFunded(creation: KeyCreation, nanoUsd: bigint): Promise<MintedKey> {
+    const minted = this.insert(creation, { ownBalance: true })
     const { id } = minted.key
     const { balances } = this.options
     try {
@@ -87,14 +87,16 @@ export class KeyRegistry {
     }
   }
 
-  /** Adds to a key's balance, which it has from then on: once for one event id. */
+  /** Adds to the key's own balance, once per event id; it is created if needed. */
   async topUp(id: string, { nanoUsd, eventId }: { nanoUsd: bigint; eventId: string }): Promise<ApiKey> {
     const key = this.get(id)
     await this.options.balances.topUp({ account: keyAccountName(id), amountNano: nanoUsd, eventId, at: this.now() })
     return key.ownBalance ? key : this.setOwnBalance(id, true)
   }
 
-  /** Whether it pays from a balance of its own. What is left of one that is taken away is there when it is given back. */
+  /**
+   * Sets if the key pays from its own balance. A balance that is switched off is kept for when it is switched on again.
+   */
   async setOwnBalance(id: string, ownBalance: boolean): Promise<ApiKey> {
     this.row(id)
     const { balances } = this.options
@@ -106,19 +108,18 @@ export class KeyRegistry {
     return toApiKey(row)
   }
 
-  /** Of what it pays from: its own balance, or its tenant's. Undefined where nothing was ever booked there. */
+  /** The balance that the key pays from: its own or its tenant's. Undefined if nothing was ever booked there. */
   balanceOf({ id, tenant, ownBalance }: ApiKey): BalanceSummary | undefined {
     return ownBalance ? this.options.balances.balance(keyAccountName(id)) : this.tenants.balanceOf(tenant)
   }
 
-  /** Holds from the next request on. */
+  /** Applies from the next request on. */
   update(id: string, change: KeyChange): ApiKey {
     const row = this.applyChange(this.row(id), change)
     this.replace(row)
     return toApiKey(row)
   }
 
-  /** The key of this id. */
   get(id: string): ApiKey {
     return toApiKey(this.row(id))
   }
@@ -131,7 +132,7 @@ export class KeyRegistry {
     return this.table.count() === 0
   }
 
-  /** A new text for the same key; the old one is taken for `graceMs` more. */
+  /** Replaces the key's text; the old one is accepted for `graceMs` more. */
   rotate(id: string, { graceMs = DEFAULT_GRACE_MS }: { graceMs?: number } = {}): MintedKey {
     const row = this.row(id)
     if (row.revokedAt !== null) {
@@ -160,16 +161,16 @@ export class KeyRegistry {
     return toApiKey(revoked)
   }
 
-  /** The key a caller presents, or the GatewayError that says why it opens nothing. */
+  /** The caller that holds this key; throws a GatewayError with the reason if the key is not valid. */
   authenticate(text: string): Caller {
     return this.authenticator.authenticate(text)
   }
 
-  private insert(wish: KeyCreation, { ownBalance }: { ownBalance: boolean }): MintedKey {
+  private insert(creation: KeyCreation, { ownBalance }: { ownBalance: boolean }): MintedKey {
     const text = mintKey()
     const blank: KeyRow = {
       id: `key_${randomUUID().replaceAll("-", "").slice(0, 16)}`,
-      name: wish.name,
+      name: creation.name,
       tenant: "default",
       hash: this.authenticator.hash(text),
       hint: keyHint(text),
@@ -186,32 +187,32 @@ export class KeyRegistry {
       previousUntil: null,
       ...UNBOUNDED,
     }
-    const row = this.applyChange(blank, { tenant: blank.tenant, ...wish })
+    const row = this.applyChange(blank, { tenant: blank.tenant, ...creation })
     this.table.insert(row)
     return { key: toApiKey(row), text }
   }
 
   /** The row with the changes applied; never more than its tenant allows. */
-  private applyChange(requireRow: KeyRow, change: KeyChange) {
-    const { name, tenant, addresses, keepAnswers, strictBalance, hedge, modelMap, expiresAt, ...wish } = change
+  private applyChange(row: KeyRow, change: KeyChange) {
+    const { name, tenant, addresses, keepAnswers, strictBalance, hedge, modelMap, expiresAt, ...grantChange } = change
     if (modelMap) checkModelMap(modelMap)
     if (addresses) new AddressRanges(addresses)
-    const grant = applyGrantChange(requireRow, wish)
-    const bound = this.tenants.find(tenant ?? requireRow.tenant)
-    const moves = tenant !== undefined && tenant !== requireRow.tenant
-    // A key that moves brings along what it had; not to be strict is nothing to have.
-    if (bound) checkWithinTenant(moves ? { ...grant, strict: wish.strict ?? null } : wish, bound)
+    const grant = applyGrantChange(row, grantChange)
+    const bound = this.tenants.find(tenant ?? row.tenant)
+    const moves = tenant !== undefined && tenant !== row.tenant
+    // A key that moves is checked with its whole grant, except for an inherited `strict: false`.
+    if (bound) checkWithinTenant(moves ? { ...grant, strict: grantChange.strict ?? null } : grantChange, bound)
     const changed: KeyRow = {
-      ...requireRow,
+      ...row,
       ...grant,
-      name: name ?? requireRow.name,
-      tenant: tenant ?? requireRow.tenant,
-      addresses: addresses === undefined ? requireRow.addresses : addresses,
-      keepAnswers: keepAnswers === undefined ? requireRow.keepAnswers : (keepAnswers ?? false),
-      strictBalance: strictBalance === undefined ? requireRow.strictBalance : (strictBalance ?? false),
-      hedge: hedge === undefined ? requireRow.hedge : (hedge ?? false),
-      modelMap: modelMap === undefined ? requireRow.modelMap : modelMap,
-      expiresAt: expiresAt === undefined ? requireRow.expiresAt : expiresAt,
+      name: name ?? row.name,
+      tenant: tenant ?? row.tenant,
+      addresses: addresses === undefined ? row.addresses : addresses,
+      keepAnswers: keepAnswers === undefined ? row.keepAnswers : (keepAnswers ?? false),
+      strictBalance: strictBalance === undefined ? row.strictBalance : (strictBalance ?? false),
+      hedge: hedge === undefined ? row.hedge : (hedge ?? false),
+      modelMap: modelMap === undefined ? row.modelMap : modelMap,
+      expiresAt: expiresAt === undefined ? row.expiresAt : expiresAt,
     }
     return changed
   }

@@ -1,4 +1,4 @@
-// What an API key looks like: a prefix, 32 random bytes, and a checksum that tells a mistyped key without any look-up.
+// The format of API keys: a prefix, 32 random bytes, and a checksum that detects a mistyped key without a lookup.
 import { randomBytes } from "node:crypto"
 import { crc32 } from "node:zlib"
 
@@ -13,19 +13,19 @@ export function mintKey(prefix = PREFIX): string {
   return prefix + secret + checksum(secret)
 }
 
-/** Whether a text can be a key of ours at all. */
+/** True if a text has the format of an API key. */
 export function isKeyText(text: string): boolean {
   if (!SHAPE.test(text)) return false
   const secret = text.slice(PREFIX.length, -CHECKSUM_LENGTH)
   return checksum(secret) === text.slice(-CHECKSUM_LENGTH)
 }
 
-/** The end of a key, by which its owner knows it again. */
+/** The last characters of a key, by which its owner recognises it. */
 export function keyHint(key: string): string {
   return `${PREFIX}…${key.slice(-4)}`
 }
 
-/** Looked at for every key that is presented: in plain numbers, which are quicker. */
+/** Runs for every presented key, so it uses plain numbers, which are faster. */
 function checksum(secret: string): string {
   let text = ""
   let rest = crc32(PREFIX + secret)

@@ -3,17 +3,17 @@ import fc from "fast-check"
 import { AccessChanges } from "./access-changes.ts"
 import { LruCache } from "./lru-cache.ts"
 
-describe("what is recent", () => {
+describe("the cache", () => {
   const names = Array.from({ length: 10_000 }, (_, at) => `name ${at}`)
 
-  test("what is recent is bounded, and holds at least the half that was asked for last", () => {
+  test("the cache is bounded, and keeps at least the most recently used half", () => {
     const known = new LruCache<object>(100)
     for (const name of names) known.set(name, {})
     for (const name of names.slice(-50).reverse()) expect(known.get(name)).toBeDefined()
     expect(names.filter((name) => known.get(name) !== undefined).length).toBeLessThanOrEqual(100)
   })
 
-  test("what is recent stays as long as it is asked for, however much else comes", () => {
+  test("an entry that is used regularly stays in the cache", () => {
     const known = new LruCache<object>(100)
     const dear = {}
     known.set("dear", dear)
@@ -25,7 +25,7 @@ describe("what is recent", () => {
 
   const step = fc.record({ does: fc.constantFrom("set", "get", "delete", "clear"), name: fc.nat(12).map(String) })
 
-  test("what is recent is never what was deleted, nor what was replaced", () => {
+  test("the cache never returns a deleted or replaced entry", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), fc.integer({ min: 1, max: 12 }), (steps, most) => {
         const known = new LruCache<{ at: number }>(most)
@@ -51,10 +51,10 @@ describe("what is recent", () => {
   })
 })
 
-describe("changes", () => {
+describe("recorded changes", () => {
   const key = { id: "k", tenant: "t" }
 
-  test("changes are of the key or of its tenant, after it was read", () => {
+  test("a change of the key or its tenant after it was read is noticed", () => {
     const changes = new AccessChanges(() => {})
     const first = changes.now
     changes.noteKey("other")
@@ -67,11 +67,11 @@ describe("changes", () => {
     expect([changes.hasChangedSince(second, key), changes.hasChangedSince(changes.now, key)]).toEqual([true, false])
   })
 
-  test("changes that are too many to remember are reported", () => {
-    let told = 0
-    const changes = new AccessChanges(() => told++)
+  test("an overflow of recorded changes is reported", () => {
+    let reports = 0
+    const changes = new AccessChanges(() => reports++)
     for (let at = 0; at < 25_000; at++) changes.noteKey(`key ${at}`)
-    expect(told).toBe(2)
+    expect(reports).toBe(2)
     changes.noteKey("k")
     expect(changes.hasChangedSince(0, key)).toBe(true)
   })

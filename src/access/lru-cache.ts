@@ -1,11 +1,11 @@
-// A bounded map that forgets what nobody asked for lately. What is asked for belongs to the young generation; when that
-// is full it becomes the old one, and the old one goes as a whole: nothing is sorted, nothing is searched.
+// A bounded cache of two generations. A used entry moves to the young one; when that is full it becomes the old one,
+// and the previous old one is dropped as a whole: no sorting, no search.
 
 export class LruCache<Value extends object> {
   private young = new Map<string, Value>()
   private old = new Map<string, Value>()
 
-  /** Keeps at most this many entries, and at least the half that was read last. */
+  /** Keeps at most this many entries, and at least the most recently used half. */
   constructor(private readonly most: number) {}
 
   get(name: string): Value | undefined {

@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { GatewayError } from "../canonical/gateway-error.ts"
 import { checkModelMap, mapModelName } from "./model-map.ts"
 
-test("a name is mapped by the first pattern that fits, without regard to case", () => {
+test("the first matching pattern maps a name, regardless of case", () => {
   const map = [
     { from: "claude-haiku-*", to: "a/one" },
     { from: "claude-*", to: "a/two" },
@@ -36,6 +36,6 @@ test.each([
   [[{ from: "a", to: "" }]],
   [[{ from: "a", to: "a/*" }]],
   [[{ from: " a", to: "a/b" }]],
-])("a map that cannot be meant is refused: %j", (map) => {
+])("an invalid model map is refused: %j", (map) => {
   expect(() => checkModelMap(map)).toThrow(GatewayError)
 })

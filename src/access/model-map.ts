@@ -1,18 +1,18 @@
-// The model map of a key: names that a client has built in, and the models that the operator chose for them.
+// The model map of a key: names that a client has built in, and the models that replace them.
 import { excerpt, GatewayError } from "../canonical/gateway-error.ts"
 import type { ModelNameMapping } from "../store/contract.ts"
 import { matchesPattern } from "./scope.ts"
 
 export const MAX_MAPPINGS = 100
 
-/** The name that takes this one's place; undefined where the map says nothing of it. The first mapping that fits counts. */
+/** The replacement for a model's name; undefined if no mapping matches. The first match counts. */
 export function mapModelName(map: readonly ModelNameMapping[] | null, name: string): string | undefined {
   if (map === null) return undefined
   const lower = name.toLowerCase()
   return map.find(({ from }) => matchesPattern(from.toLowerCase(), lower))?.to
 }
 
-/** Refuses a map that cannot be meant. */
+/** Refuses an invalid map. */
 export function checkModelMap(map: readonly ModelNameMapping[]): void {
   if (map.length > MAX_MAPPINGS) throw modelMapError(`has ${map.length} entries; at most ${MAX_MAPPINGS} are allowed`)
   for (const { from, to } of map) {

@@ -1,7 +1,7 @@
-// Which models and protocols may be used. A model's pattern has `*` for any run of characters; where two patterns both
-// have to match, they stand as `one & other`. A protocol is named by its id or by its family: `openai`, `gemini`.
+// Scopes: the models and protocols that may be used. `*` in a model pattern matches any run of characters, and `one &
+// other` matches if both patterns do. A protocol is named by its id or by its family: `openai`, `gemini`.
 
-/** Null is no bound at all. */
+/** Null is no bound. */
 type ScopePatterns = readonly string[] | null
 
 const BOTH = " & "
@@ -10,11 +10,11 @@ export function allowsModel(patterns: ScopePatterns, model: string): boolean {
   return patterns === null || patterns.some((pattern) => coversModels(pattern, model))
 }
 
-export function allowsProtocol(words: ScopePatterns, protocol: string): boolean {
-  return words === null || words.some((word) => coversProtocol(word, protocol))
+export function allowsProtocol(protocols: ScopePatterns, protocol: string): boolean {
+  return protocols === null || protocols.some((word) => coversProtocol(word, protocol))
 }
 
-/** Whether the first pattern matches whatever the second one does. */
+/** True if the first pattern matches everything that the second one matches. */
 export function coversModels(pattern: string, other: string): boolean {
   return pattern.split(BOTH).every((each) => other.split(BOTH).some((part) => matchesPattern(each, part)))
 }
@@ -23,7 +23,7 @@ export function coversProtocol(word: string, other: string): boolean {
   return word === other || other.startsWith(`${word}-`)
 }
 
-/** The patterns of what both lists of patterns allow. */
+/** The patterns that both lists allow. */
 export function intersectModels(own: ScopePatterns, outer: ScopePatterns): ScopePatterns {
   const join = (one: string, other: string) => one + BOTH + other
   return intersectScopes(own, outer, { covers: coversModels, join })
@@ -35,7 +35,7 @@ export function intersectProtocols(own: ScopePatterns, outer: ScopePatterns): Sc
 
 interface ScopeIntersection {
   readonly covers: (one: string, other: string) => boolean
-  /** What two words have in common of which neither covers the other; absent where that is nothing. */
+  /** The intersection of two patterns of which neither covers the other; absent if it is empty. */
   readonly join?: (one: string, other: string) => string
 }
 
@@ -47,7 +47,7 @@ function intersectScopes(own: ScopePatterns, outer: ScopePatterns, { covers, joi
   })
 }
 
-/** A `*` of the model's, where that is a pattern itself, is a character that only a `*` takes. */
+/** If the model is itself a pattern, its `*` is a character that only a `*` matches. */
 export function matchesPattern(pattern: string, model: string): boolean {
   const [head = "", ...rest] = pattern.split("*")
   if (rest.length === 0) return pattern === model

@@ -1,4 +1,4 @@
-// Tenants: whom keys belong to, and what all keys of one may do and spend together.
+// Tenants: the owners of keys, with limits and balances that all keys of a tenant share.
 import { GatewayError } from "../canonical/gateway-error.ts"
 import type { TenantRow, TenantTable } from "../store/contract.ts"
 import { type BalanceService, type BalanceSummary, tenantAccountName } from "./balance-service.ts"
@@ -11,11 +11,11 @@ interface TenantRegistryOptions {
   readonly table: TenantTable
   readonly balances: BalanceService
   readonly now: () => number
-  /** What was known of this tenant does not hold any more. */
+  /** Invalidates cached facts about this tenant. */
   readonly onChange: (name: string) => void
 }
 
-/** Tenants kept in memory, those too that were never created: each key that is recognised asks for its own. */
+/** Cached tenants, including names that were never created: every authenticated key looks its tenant up. */
 const MAX_CACHED_TENANTS = 10_000
 
 export class TenantRegistry {
@@ -23,18 +23,18 @@ export class TenantRegistry {
 
   constructor(private readonly options: TenantRegistryOptions) {}
 
-  create(name: string, wish: GrantChange = {}): Tenant {
+  create(name: string, change: GrantChange = {}): Tenant {
     if (this.find(name)) {
       const message = `The tenant ${name} already exists. To change it: trivium tenants update ${name}`
       throw new GatewayError("invalid_parameter", message, { param: "name" })
     }
-    const row: TenantRow = { name, createdAt: this.options.now(), ...applyGrantChange(UNBOUNDED, wish) }
+    const row: TenantRow = { name, createdAt: this.options.now(), ...applyGrantChange(UNBOUNDED, change) }
     this.options.table.insert(row)
     this.invalidate(name)
     return row
   }
 
-  /** One that was never created has no limits. */
+  /** A tenant that was never created has no limits. */
   find(name: string): Tenant | undefined {
     const known = this.known.get(name)
     if (known) return known.row
@@ -54,16 +54,16 @@ export class TenantRegistry {
     return this.options.table.list()
   }
 
-  /** Its keys hold no more than this from the next request on. */
-  update(name: string, wish: GrantChange): Tenant {
+  /** Applies to its keys from the next request on. */
+  update(name: string, change: GrantChange): Tenant {
     const row = this.get(name)
-    const changed: TenantRow = { ...row, ...applyGrantChange(row, wish) }
+    const changed: TenantRow = { ...row, ...applyGrantChange(row, change) }
     this.options.table.replace(changed)
     this.invalidate(name)
     return changed
   }
 
-  /** Adds to what its keys may spend together, which was not limited before the first time: once for one event id. */
+  /** Adds to the tenant's balance, once per event id; before the first top-up the balance is unlimited. */
   async topUp(name: string, { nanoUsd, eventId }: { nanoUsd: bigint; eventId: string }): Promise<Tenant> {
     const row = this.get(name)
     const { balances, now } = this.options
@@ -71,7 +71,7 @@ export class TenantRegistry {
     return row
   }
 
-  /** Undefined where nothing was ever booked. */
+  /** Undefined if nothing was ever booked. */
   balanceOf(name: string): BalanceSummary | undefined {
     return this.options.balances.balance(tenantAccountName(name))
   }

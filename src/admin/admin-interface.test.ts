@@ -6,20 +6,20 @@ import { date, numeral, object, optional, required, text } from "./admin-schema.
 const open = adminRoute({
   method: "GET",
   path: "/open/{id}",
-  who: "anyone",
+  access: "anyone",
   bodyLimit: 0,
   summary: "Say the id.",
-  gives: object({ id: required(text()) }),
+  responseSchema: object({ id: required(text()) }),
   handle: ({ parameters: { id = "" } }) => ({ id }),
 })
 const closed = adminRoute({
   method: "POST",
   path: "/closed",
-  who: "administrator",
+  access: "administrator",
   bodyLimit: 100,
   summary: "Say the name.",
   bodySchema: object({ name: required(text()) }),
-  gives: object({ name: required(text()) }),
+  responseSchema: object({ name: required(text()) }),
   status: 201,
   handle: ({ body }) => {
     if (body.name === "broken") throw new Error("a password was hunter2")
@@ -27,14 +27,14 @@ const closed = adminRoute({
   },
 })
 
-const asking = adminRoute({
+const queryRoute = adminRoute({
   method: "GET",
-  path: "/asking",
-  who: "anyone",
+  path: "/query",
+  access: "anyone",
   bodyLimit: 0,
-  summary: "Say what was asked.",
+  summary: "Return the query.",
   querySchema: object({ from: optional(date()), limit: optional(numeral({ min: 1, max: 20 })) }),
-  gives: object({}),
+  responseSchema: object({}),
   handle: ({ query }) => query,
 })
 
@@ -51,12 +51,12 @@ function adminOf(...routes: AnyAdminRoute[]): AdminInterface {
 async function ask(method: string, path: string, { key, body }: { key?: string; body?: string } = {}) {
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
   const request = new Request(`http://gateway${path}`, { method, headers, ...(body !== undefined && { body }) })
-  const response = await adminOf(open, closed, asking).answer(request, path.replace(/\?.*/, ""))
+  const response = await adminOf(open, closed, queryRoute).answer(request, path.replace(/\?.*/, ""))
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
 describe("the administration", () => {
-  test("the administration lets the administrator in, with what the route takes", async () => {
+  test("an administrator's valid request reaches the route's handler", async () => {
     const answer = await ask("POST", "/closed", { key: "the-key", body: '{"name":"x"}' })
     expect(answer).toEqual({ status: 201, body: { name: "x" } })
   })
@@ -65,20 +65,20 @@ describe("the administration", () => {
     expect(await ask("GET", "/open/a%2Fb%252F")).toEqual({ status: 200, body: { id: "a/b%2F" } })
   })
 
-  test("the administration reads what is asked behind the path", async () => {
-    expect((await ask("GET", "/asking?limit=20&from=2026-11-15")).body).toEqual({ limit: 20, from: "2026-11-15" })
-    expect((await ask("GET", "/asking")).body).toEqual({})
+  test("the query parameters of a route are read by its schema", async () => {
+    expect((await ask("GET", "/query?limit=20&from=2026-11-15")).body).toEqual({ limit: 20, from: "2026-11-15" })
+    expect((await ask("GET", "/query")).body).toEqual({})
   })
 
   const refused: readonly [string, [string, string, { key?: string; body?: string }?], number, string][] = [
-    ["nobody", ["POST", "/closed", { body: '{"name":"x"}' }], 401, "missing_api_key"],
-    ["a stranger", ["POST", "/closed", { key: "a-key", body: '{"name":"x"}' }], 401, "invalid_api_key"],
-    ["a body that is no JSON", ["POST", "/closed", { key: "the-key", body: "{" }], 400, "invalid_json"],
-    ["a body that does not fit", ["POST", "/closed", { key: "the-key", body: "{}" }], 400, "missing_parameter"],
-    ["a number that is none", ["GET", "/asking?limit=2e1"], 400, "invalid_parameter"],
-    ["a number beyond its bounds", ["GET", "/asking?limit=21"], 400, "invalid_parameter"],
-    ["a question nobody knows", ["GET", "/asking?page=1"], 400, "invalid_parameter"],
-    ["a question asked twice", ["GET", "/asking?limit=1&limit=2"], 400, "invalid_parameter"],
+    ["a request without a key", ["POST", "/closed", { body: '{"name":"x"}' }], 401, "missing_api_key"],
+    ["a request with another key", ["POST", "/closed", { key: "a-key", body: '{"name":"x"}' }], 401, "invalid_api_key"],
+    ["a body that is not JSON", ["POST", "/closed", { key: "the-key", body: "{" }], 400, "invalid_json"],
+    ["a body that the schema refuses", ["POST", "/closed", { key: "the-key", body: "{}" }], 400, "missing_parameter"],
+    ["a query parameter that is not a number", ["GET", "/query?limit=2e1"], 400, "invalid_parameter"],
+    ["a query parameter out of range", ["GET", "/query?limit=21"], 400, "invalid_parameter"],
+    ["an unknown query parameter", ["GET", "/query?page=1"], 400, "invalid_parameter"],
+    ["a repeated query parameter", ["GET", "/query?limit=1&limit=2"], 400, "invalid_parameter"],
     ["another method", ["DELETE", "/closed", { key: "the-key" }], 405, "method_not_allowed"],
     ["another path", ["GET", "/open/a/b"], 404, "route_not_found"],
     ["a broken percent sign", ["GET", "/open/%zz"], 404, "route_not_found"],
@@ -87,7 +87,7 @@ describe("the administration", () => {
     expect(await ask(method, path, sent)).toMatchObject({ status, body: { error: { code } } })
   })
 
-  test("the administration tells a fault of its own to the operator and not to the caller", async () => {
+  test("an internal error is reported to the operator and not to the caller", async () => {
     const { status, body } = await ask("POST", "/closed", { key: "the-key", body: '{"name":"broken"}' })
     expect(status).toBe(500)
     expect(JSON.stringify(body)).not.toContain("hunter2")
@@ -95,15 +95,15 @@ describe("the administration", () => {
   })
 
   const holes: readonly [string, object, RegExp][] = [
-    ["who may enter", { who: undefined }, /declares no access rule/],
+    ["an access rule", { access: undefined }, /declares no access rule/],
     ["a body limit", { bodyLimit: undefined }, /has no body limit/],
-    ["a limit within the administration's", { bodyLimit: 1e9 }, /has no body limit/],
+    ["a body limit within the maximum", { bodyLimit: 1e9 }, /has no body limit/],
     ["a schema for its body", { bodySchema: undefined }, /without a schema/],
-    ["what it gives", { gives: undefined }, /declares no response/],
+    ["a response schema", { responseSchema: undefined }, /declares no response/],
   ]
-  test.each(holes)("the administration does not start with a route without %s", (_, hole, message) => {
+  test.each(holes)("the administration does not start if a route lacks %s", (_, hole, message) => {
     const holed = { ...closed, ...hole }
-    if ("gives" in hole) Reflect.deleteProperty(holed, "gives")
+    if ("responseSchema" in hole) Reflect.deleteProperty(holed, "responseSchema")
     expect(() => adminOf(holed)).toThrow(message)
   })
 

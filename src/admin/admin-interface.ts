@@ -10,7 +10,7 @@ export interface AdminInterfaceOptions {
   readonly isAdministrator: (key: string) => boolean
   /** Reads a body of at most this many bytes. */
   readonly readBody: (request: Request, limit: number) => Promise<Uint8Array>
-  /** A fault of ours. */
+  /** Called with an internal error. */
   readonly onFault: (cause: unknown) => void
 }
 
@@ -41,7 +41,7 @@ export class AdminInterface {
   private async handleRequest(request: Request, path: string): Promise<Response> {
     try {
       const { route, parameters } = this.find(request.method, path)
-      if (route.who === "administrator") this.admit(request.headers)
+      if (route.access === "administrator") this.admit(request.headers)
       const query = route.querySchema?.read(queryOf(request.url), "") as never
       const body = (await this.read(request, route)) as never
       const result = await route.handle({ parameters, body, query })
@@ -98,10 +98,10 @@ function decodeParameters(groups: Readonly<Record<string, string>>): Record<stri
 }
 
 function queryOf(url: string): JsonObject {
-  const asked = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])
-  const names = [...asked.keys()]
+  const parameters = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])
+  const names = [...parameters.keys()]
   const twice = names.find((name, at) => names.indexOf(name) !== at)
-  if (twice === undefined) return Object.fromEntries(asked)
+  if (twice === undefined) return Object.fromEntries(parameters)
   throw new GatewayError(
     "invalid_parameter",
     `The query parameter \`${excerpt(twice)}\` appears twice. Send it once.`,

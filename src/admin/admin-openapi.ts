@@ -28,18 +28,18 @@ export function describeAdministration(routes: readonly AnyAdminRoute[], version
 }
 
 function describeOperation(route: AnyAdminRoute): JsonObject {
-  const { summary, who, bodySchema } = route
+  const { summary, access, bodySchema } = route
   const parameters = parametersOf(route)
   const status = "status" in route && route.status ? String(route.status) : "200"
   return {
     summary,
-    security: who === "anyone" ? [] : [{ administrationKey: [] }],
+    security: access === "anyone" ? [] : [{ administrationKey: [] }],
     ...(parameters.length > 0 && { parameters }),
     ...(bodySchema && { requestBody: { required: true, content: jsonContent(bodySchema) } }),
     responses: {
       [status]: {
         description: "Done.",
-        content: "gives" in route ? jsonContent(route.gives) : { [route.givesText]: {} },
+        content: "responseSchema" in route ? jsonContent(route.responseSchema) : { [route.responseType]: {} },
       },
       default: { description: "An error.", content: jsonContent(errorSchema) },
     },

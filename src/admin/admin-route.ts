@@ -14,7 +14,7 @@ interface RouteDeclaration<Body, Query> {
   readonly path: string
   /** One sentence for the description. */
   readonly summary: string
-  readonly who: "anyone" | "administrator"
+  readonly access: "anyone" | "administrator"
   /** Maximum body size in bytes; 0 if the route takes no body. */
   readonly bodyLimit: number
   /** Absent if and only if `bodyLimit` is 0. */
@@ -29,13 +29,13 @@ type AdminResult = object | Response
 
 /** Schema of the JSON response. */
 interface JsonRoute<Body, Query> extends RouteDeclaration<Body, Query> {
-  readonly gives: AdminSchema<unknown>
+  readonly responseSchema: AdminSchema<unknown>
   readonly status?: 201
 }
 
 /** Media type of a response that is not JSON. */
 interface TextRoute<Body, Query> extends RouteDeclaration<Body, Query> {
-  readonly givesText: string
+  readonly responseType: string
 }
 
 type AdminRoute<Body, Query> = JsonRoute<Body, Query> | TextRoute<Body, Query>
@@ -51,11 +51,11 @@ export function adminRoute<Body, Query>(declared: AdminRoute<Body, Query>): AnyA
 
 /** The first problem of a declaration, because types are not checked at run time. */
 export function findRouteProblem(declared: AnyAdminRoute): string | undefined {
-  const { who, bodyLimit, bodySchema } = declared
-  if (who !== "anyone" && who !== "administrator") return "declares no access rule"
+  const { access, bodyLimit, bodySchema } = declared
+  if (access !== "anyone" && access !== "administrator") return "declares no access rule"
   if (!(Number.isInteger(bodyLimit) && bodyLimit >= 0 && bodyLimit <= BODY_LIMIT)) return "has no body limit"
   if (bodyLimit > 0 && !bodySchema) return "takes a body without a schema"
   if (bodyLimit === 0 && bodySchema) return "has a schema for a body it does not take"
-  if (!("gives" in declared) && !("givesText" in declared)) return "declares no response"
+  if (!("responseSchema" in declared) && !("responseType" in declared)) return "declares no response"
   return undefined
 }

@@ -22,7 +22,7 @@ const wish = object({
 })
 
 describe("a schema", () => {
-  test("a schema reads what fits, and a null where a member may be absent as absent", () => {
+  test("a schema reads a valid value, and null for an optional member as absent", () => {
     const whole = { name: "abcde", models: ["a", "b"], until: "2027-01-31T00:00:00Z", times: 9, strict: true }
     expect(wish.read(whole, "")).toEqual(whole)
     expect(wish.read({ name: "a", until: null, models: null }, "")).toEqual({ name: "a", until: null })
@@ -41,13 +41,13 @@ describe("a schema", () => {
     ["a word for true", { name: "a", until: null, strict: "true" }, "invalid_parameter", "`strict` must be true"],
     ["an unknown member", { name: "a", until: null, nmae: 1 }, "invalid_parameter", "`nmae` is not a known member."],
   ]
-  test.each(misfits)("a schema refuses %s by name", (_, value, code, message) => {
+  test.each(misfits)("a schema refuses %s and names the member", (_, value, code, message) => {
     const thrown = attempt(() => wish.read(value, ""))
     expect(thrown).toMatchObject({ code, status: 400 })
     expect(String(thrown)).toContain(message)
   })
 
-  test("describes what it reads", () => {
+  test("a schema describes itself as JSON Schema", () => {
     expect(wish.jsonSchema).toMatchObject({
       type: "object",
       required: ["name", "until"],
@@ -60,7 +60,7 @@ describe("a schema", () => {
     })
   })
 
-  test("a schema is not fooled by a member of every object's prototype", () => {
+  test("a schema ignores members of the object prototype", () => {
     const none: AdminSchema<object> = object({})
     expect(() => none.read(JSON.parse('{"__proto__": 1}'), "")).toThrow("is not a known member")
     expect(isObject(none.read({}, ""))).toBe(true)

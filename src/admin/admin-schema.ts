@@ -60,7 +60,7 @@ export function date(): AdminSchema<string> {
 export function numeral({ min, max }: { min: number; max: number }): AdminSchema<number> {
   const { jsonSchema, read } = integer({ min, max })
   return {
-    jsonSchema: jsonSchema,
+    jsonSchema,
     read: (value, path) => read(typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : null, path),
   }
 }
@@ -141,8 +141,8 @@ function memberPath(path: string, name: string): string {
 }
 
 function mismatchError(path: string, expected: string): GatewayError {
-  const place = path === "" ? "The body" : `\`${path}\``
-  return new GatewayError("invalid_parameter", `${place} must be ${expected}.`, { param: path })
+  const subject = path === "" ? "The body" : `\`${path}\``
+  return new GatewayError("invalid_parameter", `${subject} must be ${expected}.`, { param: path })
 }
 
 function missingMemberError(path: string): GatewayError {

@@ -5,7 +5,7 @@ import { boolean, integer, list, nullable, object, optional, required, text } fr
 import type { GatewayView } from "./gateway-view.ts"
 import { checkedProviders, toCheckedView } from "./provider-routes.ts"
 
-const asking = { method: "GET", who: "administrator", bodyLimit: 0 } as const
+const readOptions = { method: "GET", access: "administrator", bodyLimit: 0 } as const
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
 
 const status = object({
@@ -48,26 +48,26 @@ const problem = object({
 export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
   return [
     adminRoute({
-      ...asking,
+      ...readOptions,
       path: "/admin/v1/status",
       summary: "Show the gateway's health.",
-      gives: status,
+      responseSchema: status,
       handle: () => ({ ...gateway.status() }),
     }),
     adminRoute({
-      ...asking,
+      ...readOptions,
       path: "/admin/v1/models",
       summary: "List every model with its targets, and which of them can be reached.",
-      gives: object({ models: required(list(model, { max: 100_000 })) }),
+      responseSchema: object({ models: required(list(model, { max: 100_000 })) }),
       handle: () => ({
-        models: gateway.models().map((each) => ({ ...each, targets: each.targets.map((place) => ({ ...place })) })),
+        models: gateway.models().map((each) => ({ ...each, targets: each.targets.map((target) => ({ ...target })) })),
       }),
     }),
     adminRoute({
-      ...asking,
+      ...readOptions,
       path: "/metrics",
       summary: "Return the metrics in Prometheus text format.",
-      givesText: "text/plain",
+      responseType: "text/plain",
       handle: () => {
         const { text: exposed, type } = gateway.metrics()
         return new Response(exposed, { headers: { "content-type": type } })
@@ -75,23 +75,23 @@ export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
     }),
     adminRoute({
       method: "POST",
-      who: "administrator",
+      access: "administrator",
       path: "/admin/v1/config/check",
       bodyLimit: BODY_LIMIT,
       summary: "Validate a configuration, or the file in force, and list its problems; nothing is changed.",
       bodySchema: object({ text: optional(text({ max: BODY_LIMIT, about: "The content of trivium.yaml." })) }),
-      gives: object({ valid: required(boolean()), problems: required(list(problem)) }),
+      responseSchema: object({ valid: required(boolean()), problems: required(list(problem)) }),
       handle: ({ body }) => {
         const problems = gateway.configProblems(body.text).map((each) => ({ ...each }))
         return { valid: problems.length === 0, problems }
       },
     }),
     adminRoute({
-      ...asking,
+      ...readOptions,
       method: "POST",
       path: "/admin/v1/check",
       summary: "Count the models that can be called, and check that every provider accepts its credential.",
-      gives: checked,
+      responseSchema: checked,
       handle: async () => {
         const { models, providers, ...report } = await gateway.check()
         const counted = { ...models, unpriced: [...models.unpriced] }

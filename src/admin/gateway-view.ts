@@ -39,7 +39,7 @@ export interface CheckState {
     readonly source: string | null
     readonly verdict: string
     readonly sound: boolean
-    /** The ids of the models that the host offers, where they are discovered. */
+    /** The ids of the host's models, if they are discovered. */
     readonly models?: readonly string[]
   }[]
 }
@@ -81,7 +81,7 @@ export interface ProviderCredentialInput {
 export interface ProviderAdministration {
   list(): Promise<readonly ProviderState[]>
   /** Seals a provider's credential, stores it and starts using it. */
-  add(id: string, asked: ProviderCredentialInput): Promise<ProviderState>
+  add(id: string, input: ProviderCredentialInput): Promise<ProviderState>
   /** Removes a stored credential. */
   remove(id: string): Promise<ProviderState>
   /** Checks that a provider accepts its credential. */

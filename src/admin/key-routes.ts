@@ -57,7 +57,7 @@ const cleared = {
   expires_at: time(),
 }
 const change = changeSchema({ name, tenant }, cleared)
-const asked = object({
+const creation = object({
   name: required(name),
   tenant: optional(tenant),
   ...optionalMembers(cleared),
@@ -67,26 +67,26 @@ const rotation = object({ grace_seconds: optional(integer({ min: 0, max: 365 * 8
 
 const path = "/admin/v1/keys"
 const one = `${path}/{id}`
-const asking = { who: "administrator", bodyLimit: 0 } as const
-const telling = { who: "administrator", bodyLimit: BODY_LIMIT } as const
+const readOptions = { access: "administrator", bodyLimit: 0 } as const
+const writeOptions = { access: "administrator", bodyLimit: BODY_LIMIT } as const
 
 export function keyRoutes(service: KeyService): AnyAdminRoute[] {
   return [
     adminRoute({
-      ...asking,
+      ...readOptions,
       method: "GET",
       path,
       summary: "List all keys.",
-      gives: object({ keys: required(list(key, { max: 1_000_000 })) }),
+      responseSchema: object({ keys: required(list(key, { max: 1_000_000 })) }),
       handle: async () => ({ keys: await service.list() }),
     }),
     adminRoute({
-      ...telling,
+      ...writeOptions,
       method: "POST",
       path,
       summary: "Create a key. Only this response contains the key itself.",
-      bodySchema: asked,
-      gives: mintedKey,
+      bodySchema: creation,
+      responseSchema: mintedKey,
       status: 201,
       handle: ({ body }) => service.create(body),
     }),
@@ -97,46 +97,46 @@ export function keyRoutes(service: KeyService): AnyAdminRoute[] {
 function oneKeyRoutes(service: KeyService): AnyAdminRoute[] {
   return [
     adminRoute({
-      ...asking,
+      ...readOptions,
       method: "GET",
       path: one,
       summary: "Show a key, the balance it pays from (its own or its tenant's), and what is left of its budgets.",
-      gives: keyNow,
+      responseSchema: keyNow,
       handle: ({ parameters: { id = "" } }) => service.get(id),
     }),
     adminRoute({
-      ...telling,
+      ...writeOptions,
       method: "PATCH",
       path: one,
       summary: "Change a key; null removes a limit. Takes effect with the next request.",
       bodySchema: change,
-      gives: key,
+      responseSchema: key,
       handle: ({ parameters: { id = "" }, body }) => service.update(id, body),
     }),
     adminRoute({
-      ...telling,
+      ...writeOptions,
       method: "POST",
       path: `${one}/topup`,
       summary: "Top up a key's own balance; a key without one gets one.",
       bodySchema: topUpSchema,
-      gives: key,
+      responseSchema: key,
       handle: ({ parameters: { id = "" }, body }) => service.topUp(id, body),
     }),
     adminRoute({
-      ...telling,
+      ...writeOptions,
       method: "POST",
       path: `${one}/rotate`,
       summary: "Rotate a key; the old secret stays valid for a grace period (default: 24 hours).",
       bodySchema: rotation,
-      gives: rotatedKey,
+      responseSchema: rotatedKey,
       handle: ({ parameters: { id = "" }, body }) => service.rotate(id, body),
     }),
     adminRoute({
-      ...asking,
+      ...readOptions,
       method: "POST",
       path: `${one}/revoke`,
       summary: "Revoke a key. Takes effect with the next request.",
-      gives: key,
+      responseSchema: key,
       handle: ({ parameters: { id = "" } }) => service.revoke(id),
     }),
   ]

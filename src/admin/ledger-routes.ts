@@ -83,33 +83,33 @@ const usageQuerySchema = object({
 })
 const problem = object({ invariant: required(text()), what: required(text({ max: 10_000 })) })
 
-const asking = { who: "administrator", bodyLimit: 0 } as const
+const readOptions = { access: "administrator", bodyLimit: 0 } as const
 
 export function ledgerRoutes(service: LedgerService): AnyAdminRoute[] {
   return [
     adminRoute({
-      ...asking,
+      ...readOptions,
       method: "GET",
       path: "/admin/v1/receipts/{id}",
       summary: "Show what a request cost and how the cost was calculated, by its x-request-id.",
-      gives: receiptSchema,
+      responseSchema: receiptSchema,
       handle: ({ parameters: { id = "" } }) => service.receipt(id),
     }),
     adminRoute({
-      ...asking,
+      ...readOptions,
       method: "GET",
       path: "/admin/v1/usage",
       summary: "List usage per day, key, model and provider (default: from the first of this month).",
       querySchema: usageQuerySchema,
-      gives: object({ usage: required(list(usage)), next: required(nullable(text({ max: 5000 }))) }),
+      responseSchema: object({ usage: required(list(usage)), next: required(nullable(text({ max: 5000 }))) }),
       handle: ({ query }) => service.usage(query),
     }),
     adminRoute({
-      ...asking,
+      ...readOptions,
       method: "POST",
       path: "/admin/v1/ledger/verify",
       summary: "Verify the ledger's invariants over all booked entries, while requests continue.",
-      gives: object({ sound: required(boolean()), problems: required(list(problem, { max: 1_000_000 })) }),
+      responseSchema: object({ sound: required(boolean()), problems: required(list(problem, { max: 1_000_000 })) }),
       handle: () => service.verify(),
     }),
   ]

@@ -43,44 +43,44 @@ const input = object({
 
 const path = "/admin/v1/providers"
 const credential = `${path}/{id}/credential`
-const asking = { who: "administrator", bodyLimit: 0 } as const
+const readOptions = { access: "administrator", bodyLimit: 0 } as const
 
 export function providerRoutes(providers: ProviderAdministration): AnyAdminRoute[] {
   return [
     adminRoute({
-      ...asking,
+      ...readOptions,
       method: "GET",
       path,
       summary: "List the providers and the source of each credential.",
-      gives: object({ providers: required(list(provider)) }),
+      responseSchema: object({ providers: required(list(provider)) }),
       handle: async () => ({ providers: (await providers.list()).map(toProviderView) }),
     }),
     adminRoute({
       method: "PUT",
-      who: "administrator",
+      access: "administrator",
       path: credential,
       bodyLimit: BODY_LIMIT,
       summary:
         "Store a provider's credential, sealed, for its current address. A credential in the configuration takes precedence. `type`, `base_url` and the members after them define a provider that is not in the configuration.",
       bodySchema: input,
-      gives: provider,
+      responseSchema: provider,
       handle: async ({ parameters: { id = "" }, body }) =>
         toProviderView(await providers.add(id, body as ProviderCredentialInput)),
     }),
     adminRoute({
-      ...asking,
+      ...readOptions,
       method: "DELETE",
       path: credential,
       summary: "Remove a provider's stored credential, and the provider if it was defined with it.",
-      gives: provider,
+      responseSchema: provider,
       handle: async ({ parameters: { id = "" } }) => toProviderView(await providers.remove(id)),
     }),
     adminRoute({
-      ...asking,
+      ...readOptions,
       method: "POST",
       path: `${path}/{id}/check`,
       summary: "Check that a provider accepts its credential.",
-      gives: object({ sound: required(boolean()), providers: required(checkedProviders) }),
+      responseSchema: object({ sound: required(boolean()), providers: required(checkedProviders) }),
       handle: async ({ parameters: { id = "" } }) => {
         const found = await providers.check(id)
         return { sound: found.sound, providers: found.providers.map(toCheckedView) }

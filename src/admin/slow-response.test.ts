@@ -2,18 +2,18 @@ import { describe, expect, test } from "bun:test"
 import { setTimeout } from "node:timers/promises"
 import { answerWithKeepAlive } from "./slow-response.ts"
 
-const told = (body: object, status = 200) => new Response(JSON.stringify(body), { status })
+const jsonResponse = (body: object, status = 200) => new Response(JSON.stringify(body), { status })
 
-describe("an answer", () => {
-  test("an answer that is there soon goes out as it is", async () => {
-    const answer = await answerWithKeepAlive(Promise.resolve(told({ error: {} }, 404)), 1000)
+describe("an administration response", () => {
+  test("a fast administration response is sent unchanged", async () => {
+    const answer = await answerWithKeepAlive(Promise.resolve(jsonResponse({ error: {} }, 404)), 1000)
     expect(answer.status).toBe(404)
     expect(await answer.text()).toBe('{"error":{}}')
   })
 
-  test("an answer that takes long is waited for in spaces, and is JSON all the same", async () => {
+  test("a slow administration response sends spaces until it is ready, and is valid JSON", async () => {
     const answer = await answerWithKeepAlive(
-      setTimeout(55).then(() => told({ sound: true })),
+      setTimeout(55).then(() => jsonResponse({ sound: true })),
       10,
     )
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"])

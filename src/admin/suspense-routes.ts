@@ -23,50 +23,50 @@ const page = object({
   count: required(count),
   total: required(text({ about: "Total in suspense over all requests, in decimal USD." })),
 })
-const asked = object({
+const query = object({
   after: optional(numeral({ min: 0, max: Number.MAX_SAFE_INTEGER })),
   limit: optional(numeral({ min: 1, max: 1000 })),
 })
 
 const path = "/admin/v1/ledger/suspense"
-const asking = { who: "administrator", bodyLimit: 0 } as const
+const readOptions = { access: "administrator", bodyLimit: 0 } as const
 
 export function suspenseRoutes(service: SuspenseService): AnyAdminRoute[] {
   return [
     adminRoute({
-      ...asking,
+      ...readOptions,
       method: "GET",
       path,
       summary: "List amounts in suspense, of requests that were running when the gateway was killed, oldest first.",
-      querySchema: asked,
-      gives: page,
+      querySchema: query,
+      responseSchema: page,
       handle: ({ query: { after, limit } }) =>
         service.list({ ...(after !== undefined && { after: String(after) }), ...(limit !== undefined && { limit }) }),
     }),
     adminRoute({
-      ...asking,
+      ...readOptions,
       method: "POST",
       path: `${path}/return`,
       summary: "Return all amounts in suspense to the paying accounts.",
-      gives: object({ returned: required(count), amount: required(amount) }),
+      responseSchema: object({ returned: required(count), amount: required(amount) }),
       handle: () => service.returnAll(),
     }),
     adminRoute({
-      who: "administrator",
+      access: "administrator",
       bodyLimit: BODY_LIMIT,
       method: "POST",
       path: `${path}/{id}/settle`,
       summary: "Charge all or part of a request's amount in suspense and return the rest. Idempotent.",
       bodySchema: object({ usd: optional(usdSchema) }),
-      gives: receiptSchema,
+      responseSchema: receiptSchema,
       handle: ({ parameters: { id = "" }, body }) => service.settle(id, body),
     }),
     adminRoute({
-      ...asking,
+      ...readOptions,
       method: "POST",
       path: `${path}/{id}/return`,
       summary: "Return a request's amount in suspense. Idempotent.",
-      gives: receiptSchema,
+      responseSchema: receiptSchema,
       handle: ({ parameters: { id = "" } }) => service.return(id),
     }),
   ]

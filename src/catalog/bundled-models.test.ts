@@ -8,7 +8,7 @@ const models = bundledModels()
 const catalog = new Catalog(models)
 const count = (values: readonly string[]) => new Set(values).size
 
-/** The ids of the table of providers. */
+/** The ids of the provider table. */
 const PROVIDERS = new Set([
   ...["openai", "anthropic", "google", "openrouter", "groq", "mistral", "deepseek", "xai", "together", "fireworks"],
   ...["cerebras", "perplexity", "moonshot", "zai", "alibaba", "minimax", "nvidia", "sambanova", "hyperbolic", "nebius"],
@@ -31,7 +31,7 @@ describe("the bundled models", () => {
     expect(named.filter((provider) => !PROVIDERS.has(provider))).toEqual([])
   })
 
-  test("each have a price for what they take and what they make", () => {
+  test("every bundled model has a price for its input and output", () => {
     const pricings = models.flatMap(({ id, kind, pricing, targets }) =>
       [pricing, ...targets.map((target) => target.pricing ?? pricing)].map((each) => ({ id, kind, ...each })),
     )
@@ -42,11 +42,11 @@ describe("the bundled models", () => {
     expect(pricings.filter((each) => !complete.includes(each)).map(({ id }) => id)).toEqual([])
   })
 
-  test("answer to every name they list", () => {
+  test("every bundled model is found by each name it lists", () => {
     for (const { id, aliases } of models) for (const alias of aliases) expect(catalog.find(alias)).toMatchObject({ id })
   })
 
-  test("try the author's own host first and an aggregator last", () => {
+  test("every bundled model tries its author's host first and an aggregator last", () => {
     const order = (id: string) => catalog.find(id)?.targets.map(({ provider }) => provider)
     expect(order("anthropic/claude-sonnet-4.5")?.[0]).toBe("anthropic")
     expect(order("anthropic/claude-sonnet-4.5")?.at(-1)).toBe("openrouter")
@@ -58,7 +58,7 @@ describe("the bundled models", () => {
     ["google/gemini-1.5-pro", 2_097_152, "1.25", "5", "2.5", "10"],
     ["google/gemini-1.5-flash", 1_048_576, "0.075", "0.3", "0.15", "0.6"],
     ["google/gemini-1.5-flash-8b", 1_048_576, "0.0375", "0.15", "0.075", "0.3"],
-  ])("%s is the specification's tier", (id, inputs, input, output, above, outputAbove) => {
+  ])("%s is in the specification's tier", (id, inputs, input, output, above, outputAbove) => {
     expect(catalog.find(id)).toMatchObject({
       status: "legacy",
       contextWindow: inputs,
@@ -78,18 +78,18 @@ describe("the bundled models", () => {
     ["deepseek-chat", "deepseek/deepseek-chat"],
     ["xai/grok-4", "xai/grok-4"],
     ["openai/gpt-oss-120b", "openai/gpt-oss-120b"],
-  ])("%s means %s", (name, id) => {
+  ])("the name %s means the bundled model %s", (name, id) => {
     expect(catalog.find(name)?.id).toBe(id)
   })
 
-  test("a dated snapshot with another price is a model of its own", () => {
+  test("a dated snapshot with another price is a separate model", () => {
     const old = catalog.find("openai/gpt-4o-2024-05-13")
     expect(old?.pricing?.input).toBe("5")
     expect(catalog.find("openai/gpt-4o")?.targets.map((target) => target.model)).not.toContain("gpt-4o-2024-05-13")
   })
 })
 
-describe("a file that is not sound stops the start", () => {
+describe("an invalid model file", () => {
   const problem = (...entries: unknown[]) => {
     try {
       readModels([file(...entries)])
@@ -99,7 +99,7 @@ describe("a file that is not sound stops the start", () => {
     }
   }
 
-  test("a sound one does not", () => {
+  test("a valid model file is accepted", () => {
     expect(problem(entry())).toBeUndefined()
   })
 
@@ -137,7 +137,7 @@ describe("a file that is not sound stops the start", () => {
     ],
     [{ capabilities: ["tools", "tools"] }, "acme/chat-1: capabilities: expected a list of tools, json_schema, "],
     [{ colour: "red" }, "acme/chat-1: colour: unknown member"],
-  ])("%j", (rest, message) => {
+  ])("a model file with an invalid entry stops the start: %j", (rest, message) => {
     expect(problem(entry(rest))).toStartWith(message)
   })
 

@@ -1,4 +1,4 @@
-// The models the gateway brings along, a file for each author, checked as a whole before the first of them is used.
+// The bundled models, one file per author, validated as a whole before the first use.
 import type { CatalogModel } from "./catalog.ts"
 import { readModelFile } from "./model-file.ts"
 import ai21 from "./models/ai21.json" with { type: "json" }
@@ -67,7 +67,7 @@ const FILES: readonly unknown[] = [
 
 let models: readonly CatalogModel[] | undefined
 
-/** Throws, naming the entry and the member, if one of the files is not sound. */
+/** Throws an error with the entry and the member if a file is invalid. */
 export function bundledModels(): readonly CatalogModel[] {
   models ??= readModels(FILES)
   return models
@@ -81,7 +81,7 @@ export function readModels(files: readonly unknown[]): CatalogModel[] {
   return found
 }
 
-/** Ids that stand twice, and other names that would not lead to the model that lists them. */
+/** Duplicate ids, and aliases that would not lead to the model that lists them. */
 function findSharedNames(found: readonly CatalogModel[]): string[] {
   const problems: string[] = []
   const bearers = new Map<string, string>()

@@ -15,9 +15,12 @@ const llama = model("meta/llama-3.3-70b", {
 describe("a model is found", () => {
   const catalog = new Catalog([llama])
 
-  test.each(["meta/llama-3.3-70b", "llama-3.3-70b", "meta-llama/Llama-3.3-70B-Instruct"])("by its name %p", (name) => {
-    expect(catalog.find(name)).toBe(catalog.models[0])
-  })
+  test.each(["meta/llama-3.3-70b", "llama-3.3-70b", "meta-llama/Llama-3.3-70B-Instruct"])(
+    "a model is found by its name %p",
+    (name) => {
+      expect(catalog.find(name)).toBe(catalog.models[0])
+    },
+  )
 
   test("a model is not found by half a name, another case or an empty name", () => {
     for (const name of ["meta/llama", "llama-3.3", "Meta/llama-3.3-70b", "", "/", "meta/", "/llama-3.3-70b"]) {
@@ -35,13 +38,13 @@ describe("a model is found", () => {
 describe("an alias", () => {
   const theirs = model("acme/tuned", { aliases: ["tuned", "chat"] })
 
-  test("an alias goes to the model whose author calls it so, before one that is called so too", () => {
+  test("an alias prefers the model whose author uses it", () => {
     const own = model("meta/chat", { aliases: ["chat"] })
     expect(new Catalog([theirs, own]).find("chat")?.id).toBe("meta/chat")
     expect(new Catalog([own, theirs]).find("chat")?.id).toBe("meta/chat")
   })
 
-  test("an alias that two models bear alike names neither", () => {
+  test("an alias of two models names neither", () => {
     const rival = model("other/tuned", { aliases: ["tuned", "chat"] })
     const catalog = new Catalog([theirs, rival])
     expect(catalog.find("chat")).toBeUndefined()
@@ -55,7 +58,7 @@ describe("an alias", () => {
   })
 })
 
-describe("a host in front pins it", () => {
+describe("a host prefix", () => {
   const catalog = new Catalog([llama])
 
   test.each([
@@ -64,13 +67,13 @@ describe("a host in front pins it", () => {
     ["groq/llama-3.3-70b-versatile", "llama-3.3-70b-versatile"],
     ["together/llama-3.3-70b", "meta-llama/Llama-3.3-70B-Instruct-Turbo"],
     ["together/meta-llama/Llama-3.3-70B-Instruct-Turbo", "meta-llama/Llama-3.3-70B-Instruct-Turbo"],
-  ])("%p", (name, there) => {
+  ])("the name %p pins the host", (name, there) => {
     const found = catalog.find(name)
     expect(found?.id).toBe(name)
     expect(found?.targets.map((each) => each.model)).toEqual([there])
   })
 
-  test("at that host's price", () => {
+  test("a model pinned to a host has that host's price", () => {
     expect(catalog.find("groq/llama-3.3-70b")?.pricing).toEqual({ input: "0.59" })
     expect(catalog.find("together/llama-3.3-70b")?.pricing).toEqual({ input: "1.04" })
   })
@@ -85,7 +88,7 @@ describe("a host in front pins it", () => {
     expect(catalog.models.map(({ id }) => id)).toEqual(["meta/llama-3.3-70b"])
   })
 
-  test("to one place, where a host serves a model under two names and the name says which", () => {
+  test("a pinned name selects one target if a host serves a model under two names", () => {
     const twice = model("a/m", { aliases: ["m"], targets: [target("h", "m-fast"), target("h", "m-slow")] })
     const found = new Catalog([twice])
     expect(found.find("h/m")?.targets.map((each) => each.model)).toEqual(["m-fast", "m-slow"])
@@ -93,7 +96,7 @@ describe("a host in front pins it", () => {
   })
 })
 
-describe("for any models", () => {
+describe("a catalogue of any models", () => {
   const name: fc.Arbitrary<string> = fc.constantFrom("a", "b", "c", "d", "a/b", "b/c")
   const models = fc.uniqueArray(
     fc.record({
@@ -103,7 +106,7 @@ describe("for any models", () => {
     }),
     { selector: ({ id }) => id, maxLength: 6 },
   )
-  const asked = fc.oneof(
+  const requestedName = fc.oneof(
     name,
     fc.tuple(fc.constantFrom("x", "y", "h", "g"), name).map((parts) => parts.join("/")),
   )
@@ -112,7 +115,7 @@ describe("for any models", () => {
       rows.map(({ id, aliases, targets }) => model(id, { aliases, targets: targets.map((each) => target(...each)) })),
     )
 
-  test("every id finds its own model, whatever the others are called", () => {
+  test("every id finds its own model, whatever the other models are called", () => {
     fc.assert(
       fc.property(models, (rows) => {
         const catalog = catalogOf(rows)
@@ -121,9 +124,9 @@ describe("for any models", () => {
     )
   })
 
-  test("what is found has the id, bears the alias alone, or is pinned to the host in front", () => {
+  test("a found model has the id, is the only one with the alias, or is pinned to the host prefix", () => {
     fc.assert(
-      fc.property(models, asked, (rows, wanted) => {
+      fc.property(models, requestedName, (rows, wanted) => {
         const found = catalogOf(rows).find(wanted)
         if (!found || found.id === wanted) {
           const host = wanted.slice(0, wanted.indexOf("/"))
@@ -138,9 +141,9 @@ describe("for any models", () => {
     )
   })
 
-  test("the order in which they are given does not matter", () => {
+  test("the order of the given models does not matter", () => {
     fc.assert(
-      fc.property(models, asked, (rows, wanted) => {
+      fc.property(models, requestedName, (rows, wanted) => {
         expect(catalogOf(rows.toReversed()).find(wanted)).toEqual(catalogOf(rows).find(wanted))
       }),
     )

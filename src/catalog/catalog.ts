@@ -1,15 +1,15 @@
-// The models a caller may name, and where each is served. Every name is looked up, none is searched for.
+// The models that a request may name, and their targets. Every name is a map lookup.
 
 import type { RoutingStrategy } from "../canonical/chat/chat-request.ts"
 import type { ReasoningEffort } from "../canonical/chat/reasoning-effort.ts"
 import type { ModelCard, Pricing } from "../canonical/model.ts"
 
 export interface CatalogModel extends ModelCard {
-  /** Every other name it answers to, its bare one among them. */
+  /** All aliases, including the bare name. */
   readonly aliases: readonly string[]
-  /** Thinks before it speaks: its silence is allowed to last longer. */
+  /** Reasons before it answers, so its silence may last longer. */
   readonly reasoning: boolean
-  /** The words for effort that it takes, from the least, where they are known. */
+  /** The reasoning efforts that it accepts, lowest first, if known. */
   readonly efforts?: readonly ReasoningEffort[]
   /** The thinking budgets it accepts, in tokens. */
   readonly thinkingTokens?: { readonly min?: number; readonly max?: number }
@@ -17,48 +17,48 @@ export interface CatalogModel extends ModelCard {
   readonly guessedModalities?: true
   /** Rejects temperature and other sampling settings. */
   readonly fixedSampling?: boolean
-  /** Of models to begin with: the lowest number first. */
+  /** The rank among recommended models, lowest first. */
   readonly recommended?: number
   /** The project's own coarse tier from 0 to 100, or the operator's. */
   readonly quality?: number
-  /** In the catalogue in order of trial: lower priority first, then higher weight. */
+  /** The catalogue orders them: lower priority first, then higher weight. */
   readonly targets: readonly TargetRow[]
-  /** Of a group: the models it chooses between, by id. It has no targets of its own. */
+  /** For a group: the ids of its models. It has no targets of its own. */
   readonly members?: readonly string[]
-  /** Of a group: how it chooses where the caller does not say. */
+  /** For a group: its default strategy. */
   readonly routing?: RoutingStrategy
 }
 
-/** One place a model is served: a provider, and the model's name there. */
+/** A model at one provider, with its name there. */
 export interface TargetRow {
   readonly provider: string
   readonly model: string
   /** Lower is tried first. */
   readonly priority: number
   readonly weight: number
-  /** Where it is not the model's. */
+  /** The price there, if not the model's. */
   readonly pricing?: Pricing
-  /** Of the weights there, where it is known. */
+  /** The precision of the weights there, if known. */
   readonly precision?: Precision
 }
 
-/** How a weight is written, the best first. */
+/** Precisions of weights, the best first. */
 export const PRECISIONS = ["fp32", "bf16", "fp16", "fp8", "int8", "fp6", "fp4", "int4"] as const
 export type Precision = (typeof PRECISIONS)[number]
 
-/** Models by name; undefined marks a name that more than one of them bears. */
+/** Models by name; undefined marks an ambiguous name. */
 type ModelNames = Map<string, CatalogModel | undefined>
 
 export class Catalog {
   readonly models: readonly CatalogModel[]
   private readonly byId: ReadonlyMap<string, CatalogModel>
   private readonly byAlias: ModelNames = new Map()
-  /** By provider and the model's name there: `together/meta-llama/Llama-3.3-70B-Instruct-Turbo`. */
+  /** Models by provider and name there: `together/meta-llama/Llama-3.3-70B-Instruct-Turbo`. */
   private readonly byHostName: ModelNames = new Map()
-  /** Names in lower case, each with the names that differ from it in case alone; made on first need. */
+  /** Names in lower case, each with the names that differ only in case; built on first use. */
   private folded: ReadonlyMap<string, readonly string[]> | undefined
 
-  /** Of two models with one id the later one counts. */
+  /** If two models have the same id, the later one counts. */
   constructor(models: readonly CatalogModel[]) {
     this.byId = new Map(models.map((model) => [model.id, { ...model, targets: orderTargets(model.targets) }]))
     this.models = [...this.byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -68,16 +68,16 @@ export class Catalog {
       for (const alias of model.aliases) claimName(alias === ownName ? this.byAlias : alsoNamed, alias, model)
       for (const target of model.targets) claimName(this.byHostName, `${target.provider}/${target.model}`, model)
     }
-    // What its author calls a model goes before what another one is called too.
+    // A name that the model's author uses takes precedence over an alias of another.
     for (const [alias, model] of alsoNamed) if (!this.byAlias.has(alias)) this.byAlias.set(alias, model)
   }
 
-  /** By id; by alias, where one model alone bears it; or with a host in front, which pins that host. */
+  /** Finds a model by id; by alias, if it is unambiguous; or with a host prefix, which pins that host. */
   find(name: string): CatalogModel | undefined {
     return this.byId.get(name) ?? this.byAlias.get(name) ?? this.pinned(name)
   }
 
-  /** The names of models that equal this one without regard to case, a host in front included. */
+  /** The names of models that equal this one regardless of case, including those with a host prefix. */
   namesLike(name: string): readonly string[] {
     this.folded ??= this.fold()
     const lower = name.toLowerCase()
@@ -97,7 +97,7 @@ export class Catalog {
     return folded
   }
 
-  /** The one model that has this name at this provider. */
+  /** The only model with this name at this provider. */
   servedAs(provider: string, name: string): CatalogModel | undefined {
     return this.byHostName.get(`${provider}/${name}`)
   }
@@ -117,7 +117,7 @@ export class Catalog {
   }
 }
 
-/** The part of an id after the author's. */
+/** The part of an id after the author. */
 export function bareName(id: string): string {
   return id.slice(id.indexOf("/") + 1)
 }

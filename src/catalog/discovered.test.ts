@@ -10,7 +10,7 @@ const offer = (provider: string, ...models: Parameters<typeof joinDiscovered>[1]
 })
 
 describe("a discovered model", () => {
-  test("a discovered model is named after its entry, costs nothing, and shows what its host says", () => {
+  test("a discovered model is named after its entry, is free, and shows what its host reports", () => {
     const [found] = joinDiscovered(
       [],
       [offer("ollama", { ...llama, contextWindow: 131_072, abilities: ["tools", "vision"] })],
@@ -27,7 +27,7 @@ describe("a discovered model", () => {
     })
   })
 
-  test("a discovered model may embed, and may think", () => {
+  test("a discovered model may be an embedding model, or a reasoning model", () => {
     const thinker = { ...llama, name: "qwen3", abilities: ["reasoning"] } as const
     const found = joinDiscovered([], [offer("here", { ...llama, kind: "embedding" }, thinker)])
     expect(found.map(({ modalities: { output }, reasoning }) => [output, reasoning])).toEqual([
@@ -43,7 +43,7 @@ describe("a discovered model", () => {
       "its host and name as a target",
       { id: "acme/small", targets: [{ provider: "ollama", model: "llama3.2:1b", priority: 1, weight: 1 }] },
     ],
-  ])("a discovered model gives way to a known model that has %s", (_, members) => {
+  ])("a known model with %s takes precedence over a discovered one", (_, members) => {
     const known = { ...model("acme/other"), ...members }
     const joined = joinDiscovered([known], [offer("ollama", llama)])
     expect(joined).toEqual([known])

@@ -1,16 +1,16 @@
-// Models that were discovered at hosts of the operator's own. They cost nothing, and give way to every model that the
-// catalogue or the configuration knows.
+// Models discovered at self-hosted servers. They are free, and models of the catalogue or the configuration take
+// precedence.
 import { FREE, type ModelCapability, type ModelModality } from "../canonical/model.ts"
 import type { CatalogModel } from "./catalog.ts"
 
-/** What one entry of the configuration offers. */
+/** The models that one entry of the configuration offers. */
 export interface DiscoveredOffer {
   readonly provider: string
   readonly models: readonly DiscoveredModel[]
 }
 
 interface DiscoveredModel {
-  /** As the host calls it. */
+  /** The host's name for it. */
   readonly name: string
   readonly kind: "chat" | "embedding"
   readonly contextWindow?: number
@@ -24,7 +24,7 @@ export function joinDiscovered(models: readonly CatalogModel[], offers: readonly
   return [...models, ...discovered.filter(({ id }) => !taken.has(id))]
 }
 
-/** Every name that leads to a model, those with a host in front included: there it may have a price. */
+/** Every name that leads to a model, including those with a host prefix, where it may have a price. */
 function namesOf({ id, aliases, targets }: CatalogModel): string[] {
   return [id, ...aliases, ...targets.map(({ provider, model }) => `${provider}/${model}`)]
 }

@@ -1,5 +1,5 @@
-// Reads one object of the catalogue's files, member by member. A problem names the entry and the member; reading goes
-// on with something harmless, because a catalogue with a problem is thrown away as a whole.
+// Reads one object of the catalogue's files, member by member. A problem names the entry and the member; reading
+// continues with a placeholder, because a catalogue with a problem is rejected as a whole.
 
 type JsonMembers = Readonly<Record<string, unknown>>
 
@@ -67,17 +67,17 @@ export class MemberReader {
     return []
   }
 
-  /** An object inside this one. */
+  /** A nested object. */
   inner(name: string, value: unknown = this.members[name]): MemberReader {
     return new MemberReader(value, { where: this.path(name), problems: this.problems })
   }
 
-  /** A problem that no single reading finds. */
+  /** Reports a problem across several members. */
   report(name: string, message: string): void {
     this.problems.push(`${this.path(name)}: ${message}`)
   }
 
-  /** An unknown member is probably a typing error. */
+  /** Reports unknown members, which are probably typing errors. */
   refuseOthers(known: ReadonlySet<string>): void {
     for (const name of this.names()) if (!known.has(name)) this.report(name, "unknown member")
   }

@@ -1,4 +1,4 @@
-// Reads the models of one author from the project's own file of them, and checks every member of every entry.
+// Reads the models of one author from their file, and checks every member of every entry.
 
 import { EFFORTS } from "../canonical/chat/reasoning-effort.ts"
 import {
@@ -12,6 +12,7 @@ import {
   type PriceTier,
   type Pricing,
 } from "../canonical/model.ts"
+import { PRICE_PATTERN } from "../canonical/usd.ts"
 import { bareName, type CatalogModel, PRECISIONS, type TargetRow } from "./catalog.ts"
 import { MemberReader } from "./member-reader.ts"
 
@@ -22,7 +23,7 @@ const DATE = {
 }
 const NAME = { like: /^[A-Za-z0-9][A-Za-z0-9._:@/-]*$/, what: "a model's name" }
 const PROVIDER = { like: /^[a-z0-9][a-z0-9._-]*$/, what: "a provider's id" }
-const PRICE = { like: /^(0|[1-9]\d{0,5})(\.\d{1,9})?$/, what: 'a decimal string such as "0.075"' }
+const PRICE = { like: PRICE_PATTERN, what: 'a decimal string such as "0.075"' }
 
 const BUCKETS = new Map(Object.entries(PRICE_NAMES).map(([bucket, name]) => [name as string, bucket as PriceBucket]))
 const FILE_MEMBERS = new Set(["author", "also", "models"])
@@ -37,7 +38,7 @@ const TARGET_MEMBERS = new Set(["provider", "model", "priority", "weight", "pric
 const PRICING_MEMBERS = new Set([...BUCKETS.keys(), "tiers"])
 const TIER_MEMBERS = new Set([...BUCKETS.keys(), "above_input_tokens"])
 
-/** Pushes what is wrong to `problems`; only if nothing is, the models may be used. */
+/** Pushes every problem to `problems`; the models may be used only if there are none. */
 export function readModelFile(file: unknown, problems: string[]): CatalogModel[] {
   const reader = new MemberReader(file, { where: "a file of models", problems })
   const author = reader.text("author", PROVIDER)
@@ -48,7 +49,7 @@ export function readModelFile(file: unknown, problems: string[]): CatalogModel[]
 }
 
 interface FileOrigin {
-  /** The author's id, and how else people write it. */
+  /** The author's id, and its other spellings. */
   readonly spellings: readonly string[]
   readonly problems: string[]
 }
@@ -102,9 +103,11 @@ function readLimits(reader: MemberReader): Pick<CatalogModel, "contextWindow" | 
   const contextWindow = limit("context_window")
   const maxInputTokens = limit("max_input_tokens")
   const maxOutputTokens = limit("max_output_tokens")
-  const room = contextWindow ?? Number.POSITIVE_INFINITY
-  if (maxOutputTokens && maxOutputTokens > room) reader.report("max_output_tokens", "more than the context window")
-  if (maxInputTokens && maxInputTokens >= room) reader.report("max_input_tokens", "not less than the context window")
+  const totalLimit = contextWindow ?? Number.POSITIVE_INFINITY
+  if (maxOutputTokens && maxOutputTokens > totalLimit)
+    reader.report("max_output_tokens", "more than the context window")
+  if (maxInputTokens && maxInputTokens >= totalLimit)
+    reader.report("max_input_tokens", "not less than the context window")
   return {
     ...(contextWindow && { contextWindow }),
     ...(maxInputTokens && { maxInputTokens }),
@@ -153,7 +156,7 @@ function readPrices(reader: MemberReader): BucketPrices {
   return prices
 }
 
-/** Its bare name and what else it is called; each also with its author in front, in every spelling of it. */
+/** The bare name and the aliases, each also with every spelling of the author as a prefix. */
 function allNames(reader: MemberReader, { id, spellings }: { id: string; spellings: readonly string[] }): string[] {
   const given = reader.has("aliases") ? keepStrings(reader.list("aliases")) : []
   for (const alias of given)

@@ -29,7 +29,7 @@ describe("a group", () => {
     expect(group).toMatchObject({ kind: "chat", members: ["acme/small", "acme/large"], routing: "cost", targets: [] })
   })
 
-  test("promises what every member can do", () => {
+  test("a group has the capabilities that all its members share", () => {
     expect(group).toMatchObject({
       contextWindow: 8000,
       maxInputTokens: 190_000,
@@ -40,11 +40,11 @@ describe("a group", () => {
     expect(group).not.toHaveProperty("pricing")
   })
 
-  test("a group is given the patience of a member that thinks", () => {
+  test("a group with a reasoning member is a reasoning model", () => {
     expect(group?.reasoning).toBe(true)
   })
 
-  test("a group of what is not there, of nothing, or of several kinds is refused", () => {
+  test("a group of unknown models, of none, or of several kinds is refused", () => {
     const joined = (...members: string[]) => joinGroups([small, drawing], [{ id: "auto/x", models: members }])
     expect(() => joined("acme/none")).toThrow('groups: "auto/x" names "acme/none", which is not a model')
     expect(() => joined()).toThrow('groups: "auto/x" has no models')

@@ -1,15 +1,15 @@
-// Groups: models whose targets are other models. What a group promises is what all its members can do.
+// Groups: models whose targets are other models. A group has the capabilities that all its members share.
 import type { RoutingStrategy } from "../canonical/chat/chat-request.ts"
 import type { CatalogModel } from "./catalog.ts"
 
 export interface ModelGroup {
   readonly id: string
-  /** By id, the first choice first. */
+  /** Ids of the models, the first choice first. */
   readonly models: readonly string[]
   readonly routing?: RoutingStrategy
 }
 
-/** The models and the groups of them. Throws where a group names what is not there, or things of several kinds. */
+/** The models and their groups. Throws if a group names an unknown model, or models of several kinds. */
 export function joinGroups(models: readonly CatalogModel[], groups: readonly ModelGroup[]): CatalogModel[] {
   if (groups.length === 0) return [...models]
   const byId = new Map(models.map((model) => [model.id, model]))

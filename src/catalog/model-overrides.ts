@@ -1,8 +1,8 @@
-// What an operator says of models, laid over the bundled ones: an entry changes what it names and adds what is new.
+// Merges an operator's model entries into the bundled models: an entry changes the members it names, or adds a model.
 import type { ModelKind, ModelModalities } from "../canonical/model.ts"
 import type { CatalogModel } from "./catalog.ts"
 
-/** Of a known model only what shall be different. */
+/** For a bundled model, only the members to change. */
 export type ModelOverride = Pick<CatalogModel, "id"> &
   Partial<Omit<CatalogModel, "id" | "status" | "created" | "knowledgeCutoff">>
 
@@ -15,7 +15,7 @@ export function joinModels(models: readonly CatalogModel[], overrides: readonly 
   return [...joined.values()]
 }
 
-/** A name the operator has given away no longer leads to the model that came with it. */
+/** A name that the operator reassigned no longer leads to the bundled model. */
 function withoutNames(model: CatalogModel, taken: ReadonlySet<string>): CatalogModel {
   if (!model.aliases.some((alias) => taken.has(alias))) return model
   return { ...model, aliases: model.aliases.filter((alias) => !taken.has(alias)) }

@@ -1,4 +1,4 @@
-// For the tests of this folder: a model with what matters to the test, and a file of models to break.
+// For the tests of this folder: a model with only the members that matter, and a file of models to break.
 import type { CatalogModel, TargetRow } from "./catalog.ts"
 
 export function model(id: string, rest: Partial<CatalogModel> = {}): CatalogModel {

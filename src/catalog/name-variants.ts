@@ -1,7 +1,7 @@
-// How users of other gateways write a model's name: variants behind a colon, and hosts by other names.
+// Model names as other gateways write them: variants after a colon, and other host names.
 import type { RoutingStrategy } from "../canonical/chat/chat-request.ts"
 
-/** What a variant of OpenRouter's asks for: an order of targets, or something that no name can give here. */
+/** The meaning of an OpenRouter variant: a strategy, or advice if the gateway has no counterpart. */
 export type NameVariant = { readonly routing: RoutingStrategy } | { readonly advice: string }
 
 const VARIANTS: ReadonlyMap<string, NameVariant> = new Map<string, NameVariant>([
@@ -15,7 +15,7 @@ const VARIANTS: ReadonlyMap<string, NameVariant> = new Map<string, NameVariant>(
   ["beta", { advice: "leave out `:beta`" }],
 ])
 
-/** LiteLLM's names of hosts, and ours. */
+/** LiteLLM's host names, and the gateway's. */
 const HOSTS: ReadonlyMap<string, string> = new Map([
   ["vertex_ai", "vertex"],
   ["vertex_ai_beta", "vertex"],
@@ -28,14 +28,14 @@ const HOSTS: ReadonlyMap<string, string> = new Map([
   ["ollama_chat", "ollama"],
 ])
 
-/** The name without its variant; undefined where it has none that is known. */
+/** The name without its variant; undefined if it has no known one. */
 export function splitVariant(name: string): { readonly base: string; readonly variant: NameVariant } | undefined {
   const colon = name.lastIndexOf(":")
   const variant = colon < 1 ? undefined : VARIANTS.get(name.slice(colon + 1).toLowerCase())
   return variant && { base: name.slice(0, colon), variant }
 }
 
-/** The name with its host as the gateway calls it. */
+/** The name with the gateway's name of the host. */
 export function withKnownHost(name: string): string {
   const slash = name.indexOf("/")
   const host = slash < 1 ? undefined : HOSTS.get(name.slice(0, slash).toLowerCase())

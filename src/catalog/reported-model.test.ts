@@ -14,8 +14,8 @@ const cheap = served("lab/cheap", "cheap-1", { aliases: ["cheap", "cheap-one-202
 const dear = served("lab/dear", "dear-1", { pricing: { input: "10", output: "20" } })
 const free = { ...served("lab/free", "free-1"), pricing: undefined } as unknown as CatalogModel
 const catalog = new Catalog([cheap, dear, free])
-const asked = { model: cheap, provider: "host", upstreamModel: "cheap-1" }
-const other = (reported: string) => findOtherModel(reported, asked, catalog)?.model.id
+const requested = { model: cheap, provider: "host", upstreamModel: "cheap-1" }
+const other = (reported: string) => findOtherModel(reported, requested, catalog)?.model.id
 
 describe("the model that a provider reports", () => {
   test.each([
@@ -28,26 +28,26 @@ describe("the model that a provider reports", () => {
       "cheap-one",
       "accounts/x/models/cheap-1",
     ],
-  ])("the model that a provider reports is the one that was asked for under the name %s", (reported) => {
+  ])("a reported model named %s is the requested one", (reported) => {
     expect(other(reported)).toBeUndefined()
   })
 
   test.each(["dear-1", "models/dear-1", "DEAR-1"])(
-    "the model that a provider reports is another one under the name %s, with its price",
+    "a reported model named %s is another one, with its price",
     (reported) => {
       expect(other(reported)).toBe("lab/dear")
-      expect(findOtherModel(reported, asked, catalog)?.pricing).toEqual({ input: "10", output: "20" })
+      expect(findOtherModel(reported, requested, catalog)?.pricing).toEqual({ input: "10", output: "20" })
     },
   )
 
   test.each(["unknown-2", "", "free-1", "dear-2"])(
-    "the model that a provider reports is not known, or has no price: %j",
+    "a reported model without an entry or a price is ignored: %j",
     (reported) => {
       expect(other(reported)).toBeUndefined()
     },
   )
 
-  test("the model that a provider reports is compared at its own provider alone", () => {
-    expect(findOtherModel("dear-1", { ...asked, provider: "elsewhere" }, catalog)).toBeUndefined()
+  test("a reported model is compared only with models of the same provider", () => {
+    expect(findOtherModel("dear-1", { ...requested, provider: "elsewhere" }, catalog)).toBeUndefined()
   })
 })

@@ -1,5 +1,5 @@
-// The model that a provider says it answered with, compared with the one that it was asked for. Providers report dated
-// names, versions and addresses of one model; only another model that the catalogue knows counts as another.
+// Compares the model that a provider reports with the requested one. Providers report dated names, versions and
+// addresses of one model; only another model of the catalogue counts as different.
 import type { Pricing } from "../canonical/model.ts"
 import type { Catalog, CatalogModel } from "./catalog.ts"
 
@@ -16,8 +16,8 @@ export interface OtherModel {
 }
 
 /** The priced model of the same provider that answered instead of the requested one; undefined if none did. */
-export function findOtherModel(reported: string, asked: RequestedModel, catalog: Catalog): OtherModel | undefined {
-  const { model, provider, upstreamModel } = asked
+export function findOtherModel(reported: string, requested: RequestedModel, catalog: Catalog): OtherModel | undefined {
+  const { model, provider, upstreamModel } = requested
   if (isSameName(reported, upstreamModel) || model.aliases.some((alias) => isSameName(reported, alias)))
     return undefined
   const name = normalizeName(reported)
@@ -36,7 +36,7 @@ function isSameName(reported: string, known: string): boolean {
   return one === two || withoutDate(one) === withoutDate(two)
 }
 
-/** Without the folders that some hosts put before a name. */
+/** The name without the path prefix that some hosts add. */
 function normalizeName(name: string): string {
   return name.toLowerCase().replace(/^(?:.*\/)?models\//, "")
 }
@@ -44,7 +44,7 @@ function normalizeName(name: string): string {
 const DATE =
   /[-@](?:latest|\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{2}-\d{4}|\d{2}-\d{2}|0\d\d|preview|exp|default)(?=-|$)/g
 
-/** Without the dates and release words by which vendors tell versions of one model apart. */
+/** The name without the dates and release words that distinguish versions of one model. */
 function withoutDate(name: string): string {
   return name.replace(DATE, "")
 }

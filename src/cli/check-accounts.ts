@@ -8,9 +8,9 @@ interface AccountFinding extends Omit<CredentialVerdict, "offer"> {
   readonly provider: string
   /** Null if the entry sets none and has no account. */
   readonly address: string | null
-  /** Where the credential comes from; null where there is none. */
+  /** The origin of the credential; null if there is none. */
   readonly source: string | null
-  /** The ids of the models that the host offers, where they are discovered. */
+  /** The ids of the host's models, if they are discovered. */
   readonly models?: readonly string[]
 }
 
@@ -54,7 +54,7 @@ export async function checkAccounts(
 
 function countModels(routing: CheckedTable): CheckReport["models"] {
   const { models } = routing.catalog
-  const protocols = new Set([...routing.accounts.values()].flat().flatMap(({ lines }) => Object.keys(lines)))
+  const protocols = new Set([...routing.accounts.values()].flat().flatMap(({ endpoints }) => Object.keys(endpoints)))
   const served = models.flatMap((model) => {
     const targets = [...protocols].flatMap((protocol) => targetsOf(model, protocol, routing))
     return targets.length === 0 ? [] : [{ id: model.id, isPriced: targets.some(({ pricing }) => pricing) }]

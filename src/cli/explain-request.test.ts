@@ -9,7 +9,7 @@ test("an explain request keeps its own options and sets explain", () => {
   expect(path).toBe("/v1/chat/completions")
 })
 
-test("another model takes the place of the one that is named", () => {
+test("the --model flag replaces the model of the request, and is required without one", () => {
   expect(buildExplainRequest({ ...hi, model: "a/b" }, { model: "c/d" }).body.model).toBe("c/d")
   expect(() => buildExplainRequest(hi, {})).toThrow("Set one with --model")
 })
@@ -24,7 +24,7 @@ test.each([
   expect(body).toEqual({ contents: [], provider: { explain: true } })
 })
 
-test("the messages protocol is told a version", () => {
+test("a messages request has a version header", () => {
   const { headers, path } = buildExplainRequest({ ...hi, model: "a/b", system: "Be brief." }, {})
   expect([path, headers["anthropic-version"]]).toEqual(["/anthropic/v1/messages", "2023-06-01"])
 })

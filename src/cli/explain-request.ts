@@ -1,4 +1,4 @@
-// Builds the HTTP request that asks a gateway for an explanation, per protocol.
+// Builds the HTTP request for an explanation, per protocol.
 import { isObject, type JsonObject } from "../canonical/json.ts"
 
 export interface ExplainRequest {
@@ -13,7 +13,7 @@ interface ProtocolAddress {
 }
 
 /** Paths of the protocols whose requests name the model in the body. */
-const PLACES: Readonly<Record<string, ProtocolAddress>> = {
+const PROTOCOL_ADDRESSES: Readonly<Record<string, ProtocolAddress>> = {
   "openai-chat": { path: "/v1/chat/completions" },
   "openai-responses": { path: "/v1/responses" },
   "openai-embeddings": { path: "/v1/embeddings" },
@@ -22,7 +22,7 @@ const PLACES: Readonly<Record<string, ProtocolAddress>> = {
 }
 const GEMINI = ["gemini-generate", "gemini"]
 
-export const PROTOCOL_NAMES: readonly string[] = [...Object.keys(PLACES), ...GEMINI]
+export const PROTOCOL_NAMES: readonly string[] = [...Object.keys(PROTOCOL_ADDRESSES), ...GEMINI]
 
 interface ExplainTarget {
   readonly protocol?: string
@@ -38,8 +38,8 @@ export function buildExplainRequest(
   const named = model ?? own
   if (typeof named !== "string") throw new Error("The request has no model. Set one with --model.")
   const provider = { ...(isObject(given.provider) && given.provider), explain: true }
-  const place = PLACES[protocol]
-  if (place) return { headers: {}, ...place, body: { ...rest, model: named, provider } }
+  const address = PROTOCOL_ADDRESSES[protocol]
+  if (address) return { headers: {}, ...address, body: { ...rest, model: named, provider } }
   const name = named
     .replace(/^models\//, "")
     .split("/")

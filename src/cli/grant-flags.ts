@@ -1,4 +1,4 @@
-// Flags for the grant of a key or tenant. A word such as `all` or `none` removes a limit.
+// Flags for the grant of a key or tenant. A value such as `all` or `none` removes a limit.
 import { type Command, InvalidArgumentError } from "commander"
 import type { BalanceView } from "../access/balance-service.ts"
 import { type GrantInput, type GrantView, omitUndefined } from "../access/views/grant-view.ts"

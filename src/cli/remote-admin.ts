@@ -18,33 +18,33 @@ import type { CredentialInput, ProviderResponse } from "./provider-response.ts"
 
 export interface AdminApi {
   readonly keys: {
-    create(asked: KeyInput): Promise<MintedKeyView>
+    create(input: KeyInput): Promise<MintedKeyView>
     list(): Promise<readonly KeyView[]>
-    update(id: string, asked: KeyChangeInput): Promise<KeyView>
-    topUp(id: string, asked: { readonly usd: string }): Promise<KeyView>
-    rotate(id: string, asked: { readonly grace_seconds?: number }): Promise<MintedKeyView>
+    update(id: string, input: KeyChangeInput): Promise<KeyView>
+    topUp(id: string, input: { readonly usd: string }): Promise<KeyView>
+    rotate(id: string, input: { readonly grace_seconds?: number }): Promise<MintedKeyView>
     revoke(id: string): Promise<KeyView>
   }
   readonly tenants: {
-    create(asked: TenantInput): Promise<TenantView>
+    create(input: TenantInput): Promise<TenantView>
     list(): Promise<readonly TenantView[]>
-    update(name: string, asked: GrantInput): Promise<TenantView>
-    topUp(name: string, asked: { readonly usd: string }): Promise<TenantView>
+    update(name: string, input: GrantInput): Promise<TenantView>
+    topUp(name: string, input: { readonly usd: string }): Promise<TenantView>
   }
   readonly ledger: {
     receipt(id: string): Promise<ReceiptResponse>
-    usage(asked: UsageFilters): Promise<UsagePageResponse>
+    usage(filters: UsageFilters): Promise<UsagePageResponse>
     verify(): Promise<VerificationResponse>
   }
   readonly providers: {
     list(): Promise<readonly ProviderResponse[]>
-    add(id: string, asked: CredentialInput): Promise<ProviderResponse>
+    add(id: string, input: CredentialInput): Promise<ProviderResponse>
     remove(id: string): Promise<ProviderResponse>
     check(id: string): Promise<Pick<CheckReport, "sound" | "providers">>
   }
   readonly suspense: {
-    list(asked: { readonly after?: string }): Promise<SuspensePageResponse>
-    settle(id: string, asked: { readonly usd?: string }): Promise<ReceiptResponse>
+    list(query: { readonly after?: string }): Promise<SuspensePageResponse>
+    settle(id: string, input: { readonly usd?: string }): Promise<ReceiptResponse>
     return(id: string): Promise<ReceiptResponse>
     returnAll(): Promise<ReturnedSuspenseResponse>
   }
@@ -52,15 +52,15 @@ export interface AdminApi {
 
 export type OpenAdmin = (flags: AdminFlags) => { readonly adminService: AdminApi; readonly close: () => void }
 
-/** Closes the service even if `act` throws. */
+/** Closes the service even if `action` throws. */
 export async function withAdmin(
   open: OpenAdmin,
   flags: AdminFlags,
-  act: (adminService: AdminApi) => Promise<void>,
+  action: (adminService: AdminApi) => Promise<void>,
 ): Promise<void> {
   const { adminService, close } = open(flags)
   try {
-    await act(adminService)
+    await action(adminService)
   } finally {
     close()
   }
@@ -71,38 +71,38 @@ export function remoteAdmin(client: AdminClient): AdminApi {
   const key = (id: string) => `/keys/${encodeURIComponent(id)}`
   const provider = (id: string) => `/providers/${encodeURIComponent(id)}`
   const tenant = (name: string) => `/tenants/${encodeURIComponent(name)}`
-  const as = <Shown>(answer: Promise<unknown>) => answer as Promise<Shown>
-  const post = <Shown>(path: string, asked: object) => as<Shown>(client.post(path, { ...asked } as Json))
-  const patch = <Shown>(path: string, asked: object) => as<Shown>(client.patch(path, { ...asked } as Json))
+  const as = <View>(answer: Promise<unknown>) => answer as Promise<View>
+  const post = <View>(path: string, input: object) => as<View>(client.post(path, { ...input } as Json))
+  const patch = <View>(path: string, input: object) => as<View>(client.patch(path, { ...input } as Json))
   return {
     keys: {
-      create: (asked) => post("/keys", asked),
+      create: (input) => post("/keys", input),
       list: async () => (await as<{ keys: KeyView[] }>(client.get("/keys"))).keys,
-      update: (id, asked) => patch(key(id), asked),
-      topUp: (id, asked) => post(`${key(id)}/topup`, asked),
-      rotate: (id, asked) => post(`${key(id)}/rotate`, asked),
+      update: (id, input) => patch(key(id), input),
+      topUp: (id, input) => post(`${key(id)}/topup`, input),
+      rotate: (id, input) => post(`${key(id)}/rotate`, input),
       revoke: (id) => as(client.post(`${key(id)}/revoke`)),
     },
     tenants: {
-      create: (asked) => post("/tenants", asked),
+      create: (input) => post("/tenants", input),
       list: async () => (await as<{ tenants: TenantView[] }>(client.get("/tenants"))).tenants,
-      update: (name, asked) => patch(tenant(name), asked),
-      topUp: (name, asked) => post(`${tenant(name)}/topup`, asked),
+      update: (name, input) => patch(tenant(name), input),
+      topUp: (name, input) => post(`${tenant(name)}/topup`, input),
     },
     ledger: {
       receipt: (id) => as(client.get(`/receipts/${encodeURIComponent(id)}`)),
-      usage: (asked) => as(client.get(`/usage?${new URLSearchParams({ ...asked })}`)),
+      usage: (filters) => as(client.get(`/usage?${new URLSearchParams({ ...filters })}`)),
       verify: () => as(client.post("/ledger/verify")),
     },
     providers: {
       list: async () => (await as<{ providers: ProviderResponse[] }>(client.get("/providers"))).providers,
-      add: (id, asked) => as(client.put(`${provider(id)}/credential`, { ...asked })),
+      add: (id, input) => as(client.put(`${provider(id)}/credential`, { ...input })),
       remove: (id) => as(client.delete(`${provider(id)}/credential`)),
       check: (id) => as(client.post(`${provider(id)}/check`)),
     },
     suspense: {
-      list: (asked) => as(client.get(`/ledger/suspense?${new URLSearchParams({ ...asked })}`)),
-      settle: (id, asked) => post(`/ledger/suspense/${encodeURIComponent(id)}/settle`, asked),
+      list: (query) => as(client.get(`/ledger/suspense?${new URLSearchParams({ ...query })}`)),
+      settle: (id, input) => post(`/ledger/suspense/${encodeURIComponent(id)}/settle`, input),
       return: (id) => as(client.post(`/ledger/suspense/${encodeURIComponent(id)}/return`)),
       returnAll: () => as(client.post("/ledger/suspense/return")),
     },

@@ -1,5 +1,5 @@
-// Credentials that a cloud gives to what runs in it. The configuration only decides whether an entry may use them, and
-// keeps what the environment says of where they are; who fetches them is the provider.
+// Credentials that a cloud gives to its workloads. The configuration only decides if an entry may use them, and keeps
+// the variables that locate them; the provider fetches them.
 import type { AccountForm, ProviderSettings } from "./config.ts"
 import { toCamelCase } from "./config-shape.ts"
 import { isOnThisMachine } from "./parse-values.ts"
@@ -7,17 +7,14 @@ import { Secret } from "./secret.ts"
 
 type ProviderEntry = Partial<Omit<ProviderSettings, "id" | "type">>
 
-/**
- * Whether an entry's credential may come from its surroundings: never because it happened to be there does one go to an
- * address that is not the vendor's.
- */
+/** True if an entry may use ambient credentials: they are never sent to an address that is not the vendor's. */
 export function takesEnvironment({ baseUrl }: ProviderEntry, { ambient }: AccountForm): boolean {
   if (baseUrl === undefined) return true
   const { hostname } = new URL(baseUrl)
   return ambient !== undefined && (isOnThisMachine(hostname) || ambient.hosts.some((host) => hostname.endsWith(host)))
 }
 
-/** What the environment says of the cloud's credentials; undefined where the entry has its own, or may not use them. */
+/** The variables that locate the cloud's credentials; undefined if the entry has its own, or may not use them. */
 export function ambientCredentials(
   entry: ProviderEntry,
   form: AccountForm,

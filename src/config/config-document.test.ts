@@ -3,27 +3,27 @@ import fc from "fast-check"
 import { acme, load, problems } from "./load-config.fixture.ts"
 
 describe("variables", () => {
-  test("variables are taken from the environment inside any string", () => {
+  test("variables are replaced inside any string", () => {
     const yaml = `providers: { openai: { api_key: "\${A}", base_url: "http://\${B}:\${C}/v1" } }`
     const [provider] = load(yaml, { environment: { A: "key", B: "host", C: "81" } }).providers
     expect(provider?.apiKey?.reveal()).toBe("key")
     expect(provider?.baseUrl).toBe("http://host:81/v1")
   })
 
-  test("variables may stand for a number, or true and false", () => {
+  test("a variable may hold a number, or true and false", () => {
     expect(load(`server: { port: "\${P}" }`, { environment: { P: "81" } }).server.port).toBe(81)
     expect(load(acme(`reasoning: "\${R}"`), { environment: { R: "true" } }).models[0]?.reasoning).toBe(true)
     expect(problems(`server: { port: "81" }`)[0]).toEndWith("found a string")
   })
 
-  test("variables that are not set are errors naming the variable and the place", () => {
+  test("an unset variable is an error that names the variable and its position", () => {
     expect(problems(`providers:\n  openai:\n    api_key: "\${ONE}-\${TWO}"\n`)).toEqual([
       "trivium.yaml:3:14 providers.openai.api_key: the environment variable ONE is not set",
       "trivium.yaml:3:14 providers.openai.api_key: the environment variable TWO is not set",
     ])
   })
 
-  test("variables are plain names, and $${ is the escape for a literal dollar brace", () => {
+  test("a variable has a plain name, and $${ is a literal dollar brace", () => {
     for (const text of [`\${A:-b}`, "${", `\${}`, "${A"]) {
       expect(problems(acme(`display_name: "${text}"`), { environment: { A: "x" } })[0]).toContain(
         "must be followed by a variable name",
@@ -32,14 +32,14 @@ describe("variables", () => {
     expect(load(acme(`display_name: "a $\${A} $5"`)).models[0]?.displayName).toBe(`a \${A} $5`)
   })
 
-  test("variables are not looked for in the values they bring", () => {
+  test("the values of variables are not expanded again", () => {
     const environment = { A: `\${B}`, B: "b" }
     expect(load(acme(`display_name: "\${A}"`), { environment }).models[0]?.displayName).toBe(`\${B}`)
   })
 })
 
 describe("YAML", () => {
-  test("YAML that is malformed carries line and column", () => {
+  test("malformed YAML is reported with line and column", () => {
     const [first] = problems("server:\n  host: [1\nmodels: 3\n")
     expect(first).toMatch(/^trivium\.yaml:\d+:\d+: not valid YAML: /)
     expect(problems('a: "x\n')[0]).toMatch(/^trivium\.yaml:\d+:\d+: not valid YAML: missing closing/)
@@ -52,13 +52,13 @@ describe("YAML", () => {
     expect(problems("\n  text\n")).toEqual(["trivium.yaml:2:3: expected a mapping, found a string"])
   })
 
-  test("with a name set twice is an error, however it is written", () => {
+  test("a YAML name that is set twice is an error, in any spelling", () => {
     expect(problems("server: {}\nserver: {}\n")).toEqual(['trivium.yaml:2:1 server: "server" is set twice'])
     expect(problems('server: { port: 1, "port": 2 }')).toEqual(['trivium.yaml:1:20 server.port: "port" is set twice'])
     expect(problems('providers: { 1: { type: openai }, "1": { type: openai } }')[0]).toContain('"1" is set twice')
   })
 
-  test("with anchors shares what they hold", () => {
+  test("YAML anchors share their content", () => {
     const yaml =
       "models:\n  - { id: a/b, targets: &t [{ provider: openai, model: m }] }\n  - { id: a/c, targets: *t }\n"
     const { models } = load(yaml)
@@ -66,7 +66,7 @@ describe("YAML", () => {
     expect(problems("server: *none")[0]).toContain("server: refers to an anchor that is not set before it")
   })
 
-  test("with aliases upon aliases does not expand without end", () => {
+  test("nested YAML aliases do not expand without end", () => {
     const laughs = ["x0: &x0 [a, a]"]
     for (let depth = 1; depth < 40; depth++) {
       laughs.push(`x${depth}: &x${depth} [${`*x${depth - 1}, `.repeat(9)}]`)
@@ -81,14 +81,14 @@ describe("YAML", () => {
     expect(performance.now() - start).toBeLessThan(3000)
   })
 
-  test("YAML that is nested very deeply is an error like any other", () => {
+  test("deeply nested YAML is an error like any other", () => {
     expect(problems("[".repeat(20_000)).length).toBeGreaterThan(0)
     expect(problems(`${"[".repeat(20_000)}${"]".repeat(20_000)}`).length).toBeGreaterThan(0)
     expect(problems(`a: ${"{ a: ".repeat(20_000)}${"}".repeat(20_000)}`).length).toBeGreaterThan(0)
   })
 })
 
-describe("whatever the file holds", () => {
+describe("any file content", () => {
   const words =
     `server host port providers openai api_key models id targets aliases provider a/b m 8080 true ~ \${A} &a *a << ` +
     "!!binary !x [ ] { } \" ' # @ ` 2001-01-01 --- ..."
@@ -108,7 +108,7 @@ describe("whatever the file holds", () => {
     )
   })
 
-  test("any JSON value in any known place is read or refused", () => {
+  test("any JSON value at any known position is read or refused", () => {
     const places = [
       (value: string) => value,
       (value: string) => `server: ${value}`,
@@ -119,14 +119,14 @@ describe("whatever the file holds", () => {
       (value: string) => `models: [{ id: ${value}, aliases: ${value}, kind: ${value}, targets: [${value}] }]`,
     ]
     fc.assert(
-      fc.property(fc.json(), fc.constantFrom(...places), (json, place) => {
-        problems(place(json))
+      fc.property(fc.json(), fc.constantFrom(...places), (json, node) => {
+        problems(node(json))
       }),
       { numRuns: 1000 },
     )
   })
 
-  test("a credential is never part of an error message, unless it was written in the place of a name", () => {
+  test("a credential never appears in an error message, unless it was written as a name", () => {
     const key = "sk-SECRET"
     const valueOnly = [...words.split(" "), ...layout].filter((each) => !/[:?{]/.test(each) || each.startsWith("$"))
     const around = fc.array(fc.constantFrom(...valueOnly), { maxLength: 6 }).map((parts) => parts.join(""))

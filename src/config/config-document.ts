@@ -1,5 +1,5 @@
-// The only file that knows YAML. It turns text into places: a value, where it stands, and a way to say what is wrong
-// with it. Variables and aliases are resolved when a place is looked at, so nothing is expanded that nobody reads.
+// The only file that knows YAML. It turns text into nodes: a value, its position, and a way to report a problem with
+// it. Variables and aliases are resolved when a node is read, so nothing is expanded that is not used.
 
 import type { Alias, Document, Node, YAMLMap } from "yaml"
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml"
@@ -19,11 +19,11 @@ export type NodeContent =
 export interface DocumentOptions {
   /** The values of `${NAME}`. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Where problems go. */
+  /** Receives the problems. */
   readonly problems: ConfigFileProblem[]
 }
 
-/** Aliases followed in one document: far above what people write, far below what makes a small file expand without end. */
+/** Limit of aliases per document: far above real files, far below the expansion of a malicious one. */
 const MAX_ALIASES = 1000
 
 export function openDocument(text: string, options: DocumentOptions): ConfigNode {
@@ -34,11 +34,11 @@ export function openDocument(text: string, options: DocumentOptions): ConfigNode
 interface NodePosition {
   readonly path: string
   readonly node: Node | null
-  /** Offset of the member's name, where it has one. */
+  /** Offset of the member's name, if it has one. */
   readonly nameOffset?: number
 }
 
-/** One spot of the document. */
+/** One node of the document. */
 export class ConfigNode {
   readonly path: string
   readonly #source: YamlSource
@@ -56,19 +56,19 @@ export class ConfigNode {
     return this.#content
   }
 
-  /** Whether this is a mapping in which `name` is set; a member that is null counts as absent. */
+  /** True if this is a mapping in which `name` is set; a member that is null counts as absent. */
   has(name: string): boolean {
     const content = this.content()
     const member = content.kind === "mapping" ? content.members.get(name) : undefined
     return member !== undefined && member.content().kind !== "nothing"
   }
 
-  /** A problem with this value. */
+  /** Reports a problem with this value. */
   report(message: string): void {
     this.#source.report(this.path, this.#spot.node?.range?.[0] ?? this.#spot.nameOffset ?? 0, message)
   }
 
-  /** A problem with the name of this member, or with what is missing under it. */
+  /** Reports a problem with the name of this member, or with a member missing under it. */
   reportName(message: string): void {
     this.#source.report(this.path, this.#spot.nameOffset ?? this.#spot.node?.range?.[0] ?? 0, message)
   }
@@ -91,18 +91,18 @@ class YamlSource {
     this.#options.problems.push({ path, line: Math.max(line, 1), column: Math.max(col, 1), message })
   }
 
-  read(spot: NodePosition, place: ConfigNode): NodeContent {
-    const node = this.#follow(spot.node, place)
+  read(spot: NodePosition, configNode: ConfigNode): NodeContent {
+    const node = this.#follow(spot.node, configNode)
     if (node === "broken") return { kind: "broken" }
     if (isSeq<Node>(node))
       return { kind: "list", items: node.items.map((item, index) => this.#item(item, spot, index)) }
     if (isMap<Node, Node | null>(node)) return { kind: "mapping", members: this.#members(node, spot) }
     const value = isScalar(node) ? node.value : null
     if (value === null || value === undefined) return { kind: "nothing" }
-    if (typeof value === "string") return this.#substitute(value, place)
+    if (typeof value === "string") return this.#substitute(value, configNode)
     if (typeof value === "number") return { kind: "number", number: value }
     if (typeof value === "boolean") return { kind: "boolean", boolean: value }
-    place.report("expected plain YAML: text, numbers, true, false, lists and mappings")
+    configNode.report("expected plain YAML: text, numbers, true, false, lists and mappings")
     return { kind: "broken" }
   }
 
@@ -125,7 +125,7 @@ class YamlSource {
     }
   }
 
-  /** An alias means the nearest anchor of its name *before* it; one walk finds them all. */
+  /** An alias refers to the nearest anchor of its name *before* it; one walk finds them all. */
   #bindAliases(document: Document): void {
     const anchors = new Map<string, Node>()
     visit(document, {
@@ -138,12 +138,12 @@ class YamlSource {
     })
   }
 
-  #follow(node: Node | null, place: ConfigNode): Node | null | "broken" {
+  #follow(node: Node | null, configNode: ConfigNode): Node | null | "broken" {
     if (!isAlias(node)) return node
     const target = this.#targets.get(node)
-    if (target === undefined) place.report("refers to an anchor that is not set before it")
+    if (target === undefined) configNode.report("refers to an anchor that is not set before it")
     else if (this.#aliasesLeft-- > 0) return target
-    else if (this.#aliasesLeft === -1) place.report(`uses more than ${MAX_ALIASES} aliases`)
+    else if (this.#aliasesLeft === -1) configNode.report(`uses more than ${MAX_ALIASES} aliases`)
     return "broken"
   }
 
@@ -163,8 +163,8 @@ class YamlSource {
     return members
   }
 
-  /** Puts the environment's values in place of `${NAME}`; `$${` stands for the characters `${`. */
-  #substitute(text: string, place: ConfigNode): NodeContent {
+  /** Replaces `${NAME}` by the environment's values; `$${` is a literal `${`. */
+  #substitute(text: string, configNode: ConfigNode): NodeContent {
     const wrong = new Set<string>()
     const result = text.replace(/\$?\$\{([^{}]*)(\}?)/g, (found, name: string, close: string) => {
       if (found.startsWith("$$")) return found.slice(1)
@@ -176,7 +176,7 @@ class YamlSource {
       if (value === undefined) wrong.add(`the environment variable ${name} is not set`)
       return value ?? ""
     })
-    for (const message of wrong) place.report(message)
+    for (const message of wrong) configNode.report(message)
     return wrong.size > 0 ? { kind: "broken" } : { kind: "text", text: result, substituted: result !== text }
   }
 }
@@ -184,7 +184,7 @@ class YamlSource {
 function memberName(key: Node | null | undefined): string | undefined {
   if (!isScalar(key)) return undefined
   if (typeof key.value === "string") return key.value
-  // 1: and true: are names too, as they were written.
+  // `1:` and `true:` are names too, as written.
   return key.value === null ? undefined : key.source
 }
 
@@ -193,7 +193,7 @@ function memberPath(parent: string, name: string): string {
   return parent === "" ? name : `${parent}.${name}`
 }
 
-/** Some of the parser's messages end with the text they choke on; that may be a credential. */
+/** Some of the parser's messages end with the offending text, which may be a credential. */
 function withoutSource(message: string): string {
   const plain = message.replace(/(?<=\S): .*$/s, "")
   return plain.charAt(0).toLowerCase() + plain.slice(1)

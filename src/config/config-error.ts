@@ -1,7 +1,7 @@
-// Everything that is wrong with a configuration, in one error, so that an operator mends it in one go.
+// All problems of a configuration in one error, so that an operator can fix them at once.
 
 export interface ConfigFileProblem {
-  /** Where in the settings: `models[0].targets[1].provider`, or the flag or variable that is wrong. */
+  /** The path of the setting: `models[0].targets[1].provider`, or the flag or variable. */
   readonly path: string
   readonly line?: number
   readonly column?: number
@@ -13,7 +13,7 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError"
   readonly problems: readonly ConfigFileProblem[]
 
-  /** `file` is the configuration file's name as it should be printed before a line number. */
+  /** `file` is the configuration file's name, printed before a line number. */
   constructor(problems: readonly ConfigFileProblem[], file: string) {
     const sorted = [...problems].sort((one, other) => problemOrder(one) - problemOrder(other))
     super(sorted.map((problem) => describeProblem(problem, file)).join("\n"))
@@ -27,6 +27,6 @@ function problemOrder({ line = 0, column = 0 }: ConfigFileProblem): number {
 }
 
 function describeProblem({ path, line, column, message }: ConfigFileProblem, file: string): string {
-  const place = line === undefined ? [] : [`${file}:${line}:${column ?? 1}`]
-  return `${[...place, ...(path === "" ? [] : [path])].join(" ")}: ${message}`
+  const location = line === undefined ? [] : [`${file}:${line}:${column ?? 1}`]
+  return `${[...location, ...(path === "" ? [] : [path])].join(" ")}: ${message}`
 }

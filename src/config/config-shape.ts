@@ -1,17 +1,17 @@
-// The words a schema is written in. A shape reads a place into a value and reports what does not fit; it goes on after
+// The schema language of the configuration. A shape reads a node into a value and reports problems; it continues after
 // a problem, so that one reading finds them all. Members are snake_case in the file and camelCase in the result.
 
 import { quoteName, suggestKnownName } from "../canonical/nearest-name.ts"
 import type { ConfigNode, NodeContent } from "./config-document.ts"
 
-/** What a shape gives when it has reported a problem. */
+/** The result of a shape that has reported a problem. */
 export const INVALID: unique symbol = Symbol("invalid")
 
 export interface ConfigShape<T> {
-  read(place: ConfigNode): T | typeof INVALID
+  read(node: ConfigNode): T | typeof INVALID
 }
 
-/** Why a text is not what it should be. Printed, so it must not repeat a credential. */
+/** The reason a text is invalid. Printed, so it must not repeat a credential. */
 export class ParseProblem {
   readonly message: string
 
@@ -22,15 +22,15 @@ export class ParseProblem {
 
 export type TextParser<T> = (text: string) => T | ParseProblem
 
-/** Text that `parse` accepts, as what `parse` makes of it. */
+/** Text that `parse` accepts, converted by `parse`. */
 export function text<T>(parse: TextParser<T>): ConfigShape<T> {
   return {
-    read(place) {
-      const content = place.content()
-      if (content.kind !== "text") return reportUnexpected(place, "a string")
+    read(node) {
+      const content = node.content()
+      if (content.kind !== "text") return reportUnexpected(node, "a string")
       const value = parse(content.text)
       if (!(value instanceof ParseProblem)) return value
-      place.report(value.message)
+      node.report(value.message)
       return INVALID
     },
   }
@@ -41,12 +41,12 @@ export function integer({ min, max = Number.MAX_SAFE_INTEGER }: { min: number; m
   const wanted =
     max === Number.MAX_SAFE_INTEGER ? `a whole number, at least ${min}` : `a whole number from ${min} to ${max}`
   return {
-    read(place) {
-      const content = place.content()
+    read(node) {
+      const content = node.content()
       const number = numberIn(content)
-      if (number === undefined) return reportUnexpected(place, wanted)
+      if (number === undefined) return reportUnexpected(node, wanted)
       if (Number.isSafeInteger(number) && number >= min && number <= max) return number
-      place.report(`expected ${wanted}, found ${number}`)
+      node.report(`expected ${wanted}, found ${number}`)
       return INVALID
     },
   }
@@ -54,17 +54,17 @@ export function integer({ min, max = Number.MAX_SAFE_INTEGER }: { min: number; m
 
 export function boolean(): ConfigShape<boolean> {
   return {
-    read(place) {
-      const content = place.content()
+    read(node) {
+      const content = node.content()
       if (content.kind === "boolean") return content.boolean
       if (content.kind === "text" && content.substituted && /^(true|false)$/.test(content.text))
         return content.text === "true"
-      return reportUnexpected(place, "true or false")
+      return reportUnexpected(node, "true or false")
     },
   }
 }
 
-/** One of the given words. */
+/** One of the given values. */
 export function choice<const Word extends string>(...words: Word[]): ConfigShape<Word> {
   return text((found) => {
     const word = words.find((candidate) => candidate === found)
@@ -72,7 +72,7 @@ export function choice<const Word extends string>(...words: Word[]): ConfigShape
   })
 }
 
-/** A name out of a list that people may misspell. */
+/** A name from a list, with a suggestion if it is misspelt. */
 export function oneOf(what: string, known: readonly string[]): TextParser<string> {
   return (name) => {
     if (known.includes(name)) return name
@@ -82,12 +82,12 @@ export function oneOf(what: string, known: readonly string[]): TextParser<string
 
 export function list<T>(item: ConfigShape<T>, { atLeast = 0 }: { atLeast?: number } = {}): ConfigShape<readonly T[]> {
   return {
-    read(place) {
-      const content = place.content()
-      if (content.kind !== "list") return reportUnexpected(place, "a list")
+    read(node) {
+      const content = node.content()
+      if (content.kind !== "list") return reportUnexpected(node, "a list")
       const values = content.items.map((each) => item.read(each))
       if (values.length < atLeast) {
-        place.report(`expected at least ${atLeast}, found ${values.length}`)
+        node.report(`expected at least ${atLeast}, found ${values.length}`)
         return INVALID
       }
       const valid = values.filter((value): value is T => value !== INVALID)
@@ -96,15 +96,15 @@ export function list<T>(item: ConfigShape<T>, { atLeast = 0 }: { atLeast?: numbe
   }
 }
 
-/** A mapping whose names the operator chooses. */
+/** A mapping with free names. */
 export function dictionary<T>(
   name: TextParser<string>,
   entry: (name: string) => ConfigShape<T>,
 ): ConfigShape<ReadonlyMap<string, T>> {
   return {
-    read(place) {
-      const members = membersOf(place)
-      if (members === undefined) return reportUnexpected(place, "a mapping")
+    read(node) {
+      const members = membersOf(node)
+      if (members === undefined) return reportUnexpected(node, "a mapping")
       const values = new Map<string, T>()
       let sound = true
       for (const [key, member] of members) {
@@ -122,7 +122,7 @@ export function dictionary<T>(
 interface ShapeMember<T, Presence extends "always" | "maybe" = "always" | "maybe"> {
   readonly shape: ConfigShape<T>
   readonly presence: Presence
-  /** What an absent member means; left out, it must be there. */
+  /** The default of an absent member; without one, the member is required. */
   readonly absent?: () => T
 }
 
@@ -146,8 +146,8 @@ type ShapeObject<M extends ShapeMembers> = {
   readonly [Name in keyof M as NamedMember<M[Name], Name, "always">]: MemberValue<M[Name]>
 } & { readonly [Name in keyof M as NamedMember<M[Name], Name, "maybe">]?: MemberValue<M[Name]> }
 
-/** A rule about several members at once. It sees those that are sound, also when others are not. */
-type ObjectRule<T> = (sound: Partial<T>, place: ConfigNode) => void
+/** A rule about several members. It receives the valid ones, even if others are invalid. */
+type ObjectRule<T> = (sound: Partial<T>, node: ConfigNode) => void
 
 /** A mapping with the given members and no others. */
 export function object<const M extends ShapeMembers>(
@@ -156,9 +156,9 @@ export function object<const M extends ShapeMembers>(
 ): ConfigShape<ShapeObject<M>> {
   const known = Object.keys(members)
   return {
-    read(place) {
-      const found = membersOf(place)
-      if (found === undefined) return reportUnexpected(place, "a mapping")
+    read(node) {
+      const found = membersOf(node)
+      if (found === undefined) return reportUnexpected(node, "a mapping")
       for (const [name, member] of found) {
         if (known.includes(name)) continue
         member.reportName(`unknown member ${quoteName(name)}; ${suggestKnownName(name, known)}`)
@@ -166,11 +166,11 @@ export function object<const M extends ShapeMembers>(
       const draft: Record<string, unknown> = {}
       let sound = true
       for (const [name, member] of Object.entries(members)) {
-        const value = readMember(place, { name, member, found: found.get(name) })
+        const value = readMember(node, { name, member, found: found.get(name) })
         if (value === INVALID) sound = false
         else if (value !== undefined) draft[toCamelCase(name)] = value
       }
-      rule?.(draft as Partial<ShapeObject<M>>, place)
+      rule?.(draft as Partial<ShapeObject<M>>, node)
       return sound ? (draft as ShapeObject<M>) : INVALID
     },
   }
@@ -191,23 +191,23 @@ function readMember(parent: ConfigNode, { name, member, found }: FoundMember): u
 }
 
 /** An empty `server:` means the same as `server: {}`. */
-function membersOf(place: ConfigNode): ReadonlyMap<string, ConfigNode> | undefined {
-  const content = place.content()
+function membersOf(node: ConfigNode): ReadonlyMap<string, ConfigNode> | undefined {
+  const content = node.content()
   if (content.kind === "nothing") return new Map()
   return content.kind === "mapping" ? content.members : undefined
 }
 
-/** A number written out, or one that a variable brought. */
+/** A number, or text from a variable that is a number. */
 function numberIn(content: NodeContent): number | undefined {
   if (content.kind === "number") return content.number
   const fromVariable = content.kind === "text" && content.substituted && /^[0-9]{1,16}$/.test(content.text)
   return fromVariable ? Number(content.text) : undefined
 }
 
-function reportUnexpected(place: ConfigNode, wanted: string): typeof INVALID {
-  const { kind } = place.content()
+function reportUnexpected(node: ConfigNode, wanted: string): typeof INVALID {
+  const { kind } = node.content()
   const hint = wanted === "a string" && (kind === "number" || kind === "boolean") ? " (put it in quotes)" : ""
-  if (kind !== "broken") place.report(`expected ${wanted}, found ${KIND_NAMES[kind]}${hint}`)
+  if (kind !== "broken") node.report(`expected ${wanted}, found ${KIND_NAMES[kind]}${hint}`)
   return INVALID
 }
 
@@ -220,7 +220,7 @@ const KIND_NAMES = {
   mapping: "a mapping",
 } as const satisfies Record<Exclude<NodeContent["kind"], "broken">, string>
 
-/** A member's name in the file as the result has it. */
+/** Converts a member's name from the file to the result. */
 export function toCamelCase(name: string): string {
   return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 }

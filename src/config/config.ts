@@ -1,42 +1,45 @@
-// The configuration as the rest of the gateway sees it: complete, valid and deeply frozen. A reload makes a new one.
+// The configuration as the rest of the gateway uses it: complete, valid and deeply frozen. A reload makes a new one.
 import type { CredentialFile } from "./credential-file.ts"
 import type { Secret } from "./secret.ts"
 
 export interface GatewayConfig {
   readonly server: ServerSettings
-  /** Where the administration listens: at the first of these ports that is free. */
+  /** The address of the administration: the first of these ports that is free. */
   readonly admin: { readonly host: string; readonly ports: readonly number[] }
-  /** Absolute path of the folder that holds what the gateway writes. */
+  /** Absolute path of the folder for everything that the gateway writes. */
   readonly dataDir: string
   /** Absolute path of the SQLite file. */
   readonly storePath: string
-  /** After how many hours what a killed gateway left in suspense is returned. */
+  /** Hours after which amounts that a killed gateway left in suspense are returned. */
   readonly ledger: { readonly suspenseHours: number }
   readonly providers: readonly ProviderSettings[]
   readonly models: readonly ModelSettings[]
   readonly groups: readonly GroupSettings[]
   readonly defaults: DefaultSettings
   readonly upstream: UpstreamSettings
-  /** Whether files at addresses of a caller's are fetched for providers that take them only inline. */
+  /** True if the gateway fetches files at callers' URLs for providers that accept them only inline. */
   readonly media: { readonly fetch: boolean }
-  /** Where traces are sent; left out, none are made. */
+  /** The destination of traces; absent, there are none. */
   readonly traces?: TracesSettings
   /** The files that credentials were read from. */
   readonly credentialFiles: readonly CredentialFile[]
 }
 
 export interface DefaultSettings {
-  /** Of keys that do not say otherwise; null is no limit. */
+  /** The default limit of keys; null is no limit. */
   readonly requestsPerMinute: number | null
-  /** What targets are ordered by where a caller does not say. */
+  /** The default routing strategy. */
   readonly routing?: StrategySetting
-  /** The model that draws where a request for images names none. */
+  /** The model for image requests that name none. */
   readonly imageModel?: string
 }
 
-/** How providers are connected to. */
+/** Settings of connections to providers. */
 export interface UpstreamSettings {
-  /** `strict`: every tenant has connections of its own. `shared`: one that was silent for a while may serve another. */
+  /**
+   * `strict`: every tenant has its own connections. `shared`: a connection that was silent for a while may serve
+   * another tenant.
+   */
   readonly isolation: "shared" | "strict"
 }
 
@@ -48,12 +51,12 @@ export interface GroupSettings {
   readonly id: string
   /** Ids of bundled models or of models of the file. */
   readonly models: readonly string[]
-  /** What its models are chosen by where a caller does not say. */
+  /** The default strategy of the group. */
   readonly routing?: StrategySetting
 }
 
 export interface TracesSettings {
-  /** Where a batch of spans is posted. */
+  /** The address that batches of spans are posted to. */
   readonly url: string
   readonly headers: Readonly<Record<string, Secret>>
   /** The share of exchanges that are traced, from 0 to 1. */
@@ -63,16 +66,16 @@ export interface TracesSettings {
 
 interface ServerSettings {
   readonly host: string
-  /** 0 lets the system choose a free one. */
+  /** 0 lets the system choose a free port. */
   readonly port: number
   /** Origins whose pages may call from a browser; `*` is any. */
   readonly cors: readonly string[]
-  /** Addresses, or ranges of them, whose `X-Forwarded-For` is believed. */
+  /** Addresses or ranges whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[]
   readonly maxInFlight: number
-  /** How long a client's connection is kept between two requests, in seconds. */
+  /** Seconds for which an idle client connection is kept. */
   readonly idleTimeout: number
-  /** How many connections clients may have; beyond, the one idle longest is closed for a new one. */
+  /** Limit of client connections; beyond it, the connection idle longest is closed for a new one. */
   readonly maxConnections: number
 }
 
@@ -85,18 +88,18 @@ export interface ProviderSettings {
   readonly type: string
   /** Without trailing slash, query, fragment or user info. */
   readonly baseUrl?: string
-  /** The protocols to use, the preferred one first; by default those usual for its type. */
+  /** The protocols to use, the preferred one first; by default those of its type. */
   readonly protocols?: readonly string[]
-  /** The member of chat completions by which the host takes the output limit, where its type does not say. */
+  /** The member of chat completions for the output limit, if it differs from the type's. */
   readonly limitMember?: LimitMember
-  /** Whether callers' identifiers reach it salted per tenant; left out, they do. */
+  /** True, the default, if callers' identifiers are salted per tenant. */
   readonly saltIdentifiers?: boolean
-  /** Whether its models are discovered from its own listing; left out, as its type usually does. */
+  /** True if its models are discovered from its own listing; absent, as its type does. */
   readonly discover?: boolean
   readonly apiKey?: Secret
-  /** Each makes an account of its own. Excludes `apiKey`. */
+  /** Each key is an account. Excludes `apiKey`. */
   readonly apiKeys?: readonly Secret[]
-  // What follows only some types take; see AccountForm.
+  // Only some types take the following members; see AccountForm.
   readonly resource?: string
   readonly apiVersion?: string
   readonly region?: string
@@ -105,30 +108,30 @@ export interface ProviderSettings {
   readonly sessionToken?: Secret
   readonly project?: string
   readonly location?: string
-  /** What the file holds. */
+  /** The content of the file. */
   readonly credentialsFile?: GoogleCredentials
   readonly tenantId?: string
   readonly clientId?: string
   readonly clientSecret?: Secret
-  /** Where Entra issues tokens, without trailing slash. */
+  /** The address of Entra's token endpoint, without trailing slash. */
   readonly authorityHost?: string
-  /** For an entry without a credential of its own, those variables that say where the cloud gives one, by name. */
+  /** For an entry without a credential, the variables that locate the cloud's, by name. */
   readonly ambient?: Readonly<Record<string, Secret>>
 }
 
-/** A file of Google's that credentials are made from. */
+/** A Google credential file. */
 export type GoogleCredentials = ServiceAccount | ExternalAccount | AuthorizedUser
 
 /** A service account's key. */
 export interface ServiceAccount {
   readonly type: "service_account"
-  /** Where it was read; absolute. */
+  /** The absolute path of the file. */
   readonly file: string
   readonly clientEmail: string
   /** In PEM. */
   readonly privateKey: Secret
   readonly privateKeyId?: string
-  /** Where statements signed with the key are exchanged for tokens. */
+  /** The address that exchanges signed statements for tokens. */
   readonly tokenUri: string
 }
 
@@ -148,11 +151,11 @@ export interface ExternalAccount {
 }
 
 export type SubjectTokenSource = {
-  /** The member of a JSON object that holds the token; left out, it is the whole text. */
+  /** The member of a JSON object that holds the token; absent, the whole text is the token. */
   readonly field?: string
 } & ({ readonly file: string } | { readonly url: string; readonly headers: Readonly<Record<string, string>> })
 
-/** A person's own credential, as `gcloud auth application-default login` leaves it. */
+/** A user's own credential, as `gcloud auth application-default login` stores it. */
 export interface AuthorizedUser {
   readonly type: "authorized_user"
   readonly file: string
@@ -165,18 +168,18 @@ export interface AuthorizedUser {
 /** The members of an entry of one type, in addition to `type` and `base_url`. */
 export interface AccountForm {
   readonly members: Readonly<Partial<Record<AccountMember, MemberRule>>>
-  /** Each is enough to prove who we are, and one is needed, unless the cloud gives a credential. */
+  /** Alternative credentials: one is required, unless the cloud gives one. */
   readonly proofs: readonly CredentialProof[]
   readonly ambient?: AmbientForm
 }
 
-/** Credentials that a cloud gives to what runs in it: roles, managed identities. */
+/** Credentials that a cloud gives to its workloads: roles, managed identities. */
 interface AmbientForm {
-  /** The variables that say where they are found. */
+  /** The variables that locate them. */
   readonly variables: readonly string[]
-  /** Members that narrow down which one is meant. */
+  /** Members that select one of several identities. */
   readonly mayHave?: readonly AccountMember[]
-  /** How the vendor's host names end. A `base_url` elsewhere, but for this machine, is given no such credential. */
+  /** Suffixes of the vendor's host names. A `base_url` elsewhere, except on this machine, gets no such credential. */
   readonly hosts: readonly string[]
 }
 
@@ -199,9 +202,9 @@ export type AccountMember =
   | "authority_host"
 
 interface MemberRule {
-  /** Where it is found when the entry leaves it out; the first that is set counts. */
+  /** Variables for a member that the entry leaves out; the first one set counts. */
   readonly variables?: readonly string[]
-  /** `for-address`: unless the entry gives a `base_url`. */
+  /** `for-address`: unless the entry sets a `base_url`. */
   readonly needed?: "always" | "for-address"
 }
 
@@ -224,7 +227,7 @@ export interface ModelSettings {
   readonly modalities?: { readonly input: readonly ModalitySetting[]; readonly output: readonly ModalitySetting[] }
   readonly capabilities?: readonly CapabilitySetting[]
   readonly reasoning?: boolean
-  /** The words for effort that it takes. */
+  /** The reasoning efforts that it accepts. */
   readonly efforts?: readonly ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[]
   /** The thinking budgets it accepts, in tokens. */
   readonly thinkingTokens?: { readonly min?: number; readonly max?: number }
@@ -233,7 +236,7 @@ export interface ModelSettings {
   /** From 0 to 100. */
   readonly quality?: number
   readonly pricing?: PricingSettings
-  /** Only an entry for a bundled model does without. */
+  /** Optional only for bundled models. */
   readonly targets?: readonly TargetSettings[]
 }
 
@@ -270,8 +273,8 @@ export interface TargetSettings {
   readonly priority: number
   /** The share among targets of one priority. */
   readonly weight: number
-  /** Where it is not the model's. */
+  /** The price there, if not the model's. */
   readonly pricing?: PricingSettings
-  /** Of the weights there. */
+  /** The precision of the weights there. */
   readonly precision?: "fp32" | "bf16" | "fp16" | "fp8" | "int8" | "fp6" | "fp4" | "int4"
 }

@@ -16,7 +16,7 @@ describe("a file: reference", () => {
     ["an absolute path", (path: string) => `file:${path}`],
     ["an address", (path: string) => `file://${path}`],
     ["a path from the working directory", () => "file:key.txt"],
-  ])("may be %s, and the white space around the credential is dropped", (_, reference) => {
+  ])("a file: reference may be %s, and surrounding white space is dropped", (_, reference) => {
     const path = write("key.txt", "sk-from-a-file\n")
     const { providers, credentialFiles } = load(openai(reference(path)))
     expect(providers[0]?.apiKey?.reveal()).toBe("sk-from-a-file")
@@ -24,7 +24,7 @@ describe("a file: reference", () => {
     expect(credentialFiles.map((file) => [file.path, file.text.reveal()])).toEqual([[path, "sk-from-a-file\n"]])
   })
 
-  test("may be each of several keys, and the value of a header of traces", () => {
+  test("a file: reference may be one of several keys, or the value of a trace header", () => {
     const path = write("key.txt", "from-a-file")
     const yaml = `
 providers: { openai: { api_keys: [written, "file:${path}"] } }
@@ -34,7 +34,7 @@ telemetry: { traces: "http://collector:4318", headers: { x-key: "file:${path}" }
     expect(traces?.headers["x-key"]?.reveal()).toBe("from-a-file")
   })
 
-  test("is taken from a variable, too", () => {
+  test("a file: reference may come from a variable", () => {
     const path = write("key.txt", "from-a-file")
     const { providers } = load(undefined, { environment: { OPENAI_API_KEY: `file:${path}` } })
     expect(providers[0]?.apiKey?.reveal()).toBe("from-a-file")
@@ -51,14 +51,14 @@ telemetry: { traces: "http://collector:4318", headers: { x-key: "file:${path}" }
       (path) =>
         `the file ${path} does not contain a credential: a credential may contain only ASCII characters and no spaces`,
     ],
-  ])("to a file that %s is an error that names the member and the file", (_, make, message) => {
+  ])("a file: reference to a file that %s is an error that names the member and the file", (_, make, message) => {
     const path = make()
     const found = problems(openai(`file:${path}`))
     expect(found).toEqual([`trivium.yaml:2:22 providers.openai.api_key: ${message(path)}`])
     expect(found.join()).not.toContain("first-part")
   })
 
-  test.skipIf(process.getuid?.() === 0)("to a file that may not be read is an error", () => {
+  test.skipIf(process.getuid?.() === 0)("a file: reference to an unreadable file is an error", () => {
     const path = write("closed", "key")
     chmodSync(path, 0)
     expect(problems(openai(`file:${path}`))[0]).toEndWith(`the file ${path} cannot be read (EACCES)`)

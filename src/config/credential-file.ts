@@ -1,12 +1,12 @@
-// Files that hold credentials. They are read with the configuration, and the loader is told of each, so that a change of
-// one can be noticed.
+// Files that hold credentials. They are read with the configuration, and every file read is reported to the loader,
+// which watches it for changes.
 import { readFileSync, statSync } from "node:fs"
 import { resolve } from "node:path"
 import { ParseProblem, type TextParser } from "./config-shape.ts"
 import { credential } from "./parse-values.ts"
 import { Secret } from "./secret.ts"
 
-/** A file that was read, and what it held then. */
+/** A file that was read, and its content then. */
 export interface CredentialFile {
   /** Absolute. */
   readonly path: string
@@ -14,7 +14,7 @@ export interface CredentialFile {
 }
 
 export interface CredentialFileContext {
-  /** Where relative paths start. */
+  /** The base of relative paths. */
   readonly workingDir: string
   /** Every file that was read. */
   readonly files: CredentialFile[]
@@ -30,7 +30,7 @@ export function readCredentialFile(
   const file = resolve(workingDir, path)
   try {
     const { size, isRegular } = describeFile(file)
-    // Whatever else it is, a pipe or a device might never end.
+    // Only regular files: a pipe or a device might never end.
     if (!isRegular) return new ParseProblem(`${file} is not a regular file`)
     if (size > MAX_FILE_BYTES) return new ParseProblem(`the file ${file} is larger than ${MAX_FILE_BYTES / 1024} KiB`)
     const read = { path: file, text: new Secret(readFileSync(file, "utf8")) }
@@ -52,7 +52,7 @@ function describeFile(file: string): { size: number; isRegular: boolean } {
 const FILE_REFERENCE = /^file:(?:\/\/(?=\/))?(.+)$/s
 const OTHER_REFERENCE = /^([a-z][a-z0-9+.-]*:\/\/)/i
 
-/** A credential as it is written, or `file:PATH` for what that file holds. */
+/** A literal credential, or `file:PATH` for the content of a file. */
 export function credentialOrFile(reading: CredentialFileContext): TextParser<Secret> {
   return secretOrFile((text) => {
     const [, scheme] = OTHER_REFERENCE.exec(text.trim()) ?? []
@@ -60,7 +60,7 @@ export function credentialOrFile(reading: CredentialFileContext): TextParser<Sec
   }, reading)
 }
 
-/** What `parse` takes, or `file:PATH` for a file that holds it. */
+/** A value for `parse`, or `file:PATH` for a file that holds it. */
 export function secretOrFile(parse: TextParser<Secret>, reading: CredentialFileContext): TextParser<Secret> {
   return (text) => {
     const path = FILE_REFERENCE.exec(text.trim())?.[1]

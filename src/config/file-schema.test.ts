@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { load, problems } from "./load-config.fixture.ts"
 
 describe("providers", () => {
-  test("an entry's type is its own name unless it says another", () => {
+  test("an entry's type is its own name by default", () => {
     const yaml = "providers:\n  openai: { api_key: one }\n  mine: { type: openai, api_key: two }\n"
     const { providers } = load(yaml)
     expect(providers.map(({ id, type, apiKey }) => [id, type, apiKey?.reveal()])).toEqual([
@@ -20,7 +20,7 @@ describe("providers", () => {
     ])
   })
 
-  test("an entry without credential takes the well-known one, but not to an address of its own", () => {
+  test("an entry without a credential uses the well-known variable, but not at a custom address", () => {
     const environment = { OPENAI_API_KEY: "well-known" }
     const yaml = "providers: { openai: , second: { type: openai }, third: { type: openai, base_url: http://other } }"
     expect(load(yaml, { environment }).providers.map(({ id, apiKey }) => [id, apiKey?.reveal()])).toEqual([
@@ -30,7 +30,7 @@ describe("providers", () => {
     ])
   })
 
-  test("an unknown type names the nearest, or all when nothing is near", () => {
+  test("an unknown type is reported with the nearest known one, or with all", () => {
     expect(problems("providers:\n  opena: { api_key: k }\n  x: { type: antropic }\n  zzz:\n")).toEqual([
       'trivium.yaml:2:3 providers.opena: unknown provider type "opena"; did you mean "openai"?',
       'trivium.yaml:3:14 providers.x.type: unknown provider type "antropic"; did you mean "anthropic"?',
@@ -69,7 +69,7 @@ describe("providers", () => {
     ])
   })
 
-  test("a provider's name is plain", () => {
+  test("a provider's name has only plain characters", () => {
     expect(problems("providers: { My vLLM: { type: openai } }")[0]).toStartWith(
       'trivium.yaml:1:14 providers["My vLLM"]: the provider name "My vLLM" may contain only',
     )
@@ -81,12 +81,12 @@ describe("providers", () => {
   })
 })
 
-test("wrong types of the server's members say what was expected and what was found", () => {
+test("a wrong type in the server's members is reported with the expected and the found type", () => {
   expect(problems("server: [1]")[0]).toEndWith("server: expected a mapping, found a list")
   expect(problems("server: { port: 70000 }")[0]).toEndWith("expected a whole number from 0 to 65535, found 70000")
 })
 
-test("tenants share connections to providers unless the file says otherwise", () => {
+test("tenants share connections to providers by default", () => {
   expect(load("upstream: {}").upstream).toEqual({ isolation: "shared" })
   expect(load("upstream: { isolation: strict }").upstream).toEqual({ isolation: "strict" })
   expect(problems("upstream: { isolation: strickt }\n")).toEqual([
@@ -99,7 +99,7 @@ test("tenants share connections to providers unless the file says otherwise", ()
 })
 
 describe("unknown members", () => {
-  test("unknown members are errors that name the nearest known one, or all when nothing is near", () => {
+  test("an unknown member is reported with the nearest known one, or with all", () => {
     expect(problems("sever: {}\nserver: { prot: 1, colour: red }\nproviders: { openai: { apiKey: x } }\n")).toEqual([
       'trivium.yaml:1:1 sever: unknown member "sever"; did you mean "server"?',
       'trivium.yaml:2:11 server.prot: unknown member "prot"; did you mean "port"?',
@@ -108,7 +108,7 @@ describe("unknown members", () => {
     ])
   })
 
-  test("unknown members may have the names of an object's own machinery", () => {
+  test("an unknown member may be named like a member of the object prototype", () => {
     for (const name of ["__proto__", "constructor", "toString"]) {
       expect(problems(`${name}: { polluted: 1 }`)[0]).toContain(`unknown member "${name}"`)
       expect(problems(`providers: { ${name}: {} }`).length).toBeGreaterThan(0)

@@ -1,4 +1,4 @@
-// What trivium.yaml may say, as a declaration. A member added here is read, checked and suggested by itself.
+// The schema of trivium.yaml, as a declaration. A member added here is read, checked and suggested automatically.
 import type { DefaultSettings, GroupSettings, ModelSettings, UpstreamSettings } from "./config.ts"
 import type { ConfigNode } from "./config-document.ts"
 import {
@@ -43,9 +43,9 @@ export interface FileSettings {
 }
 
 export interface SchemaContext extends CredentialFileContext {
-  /** How an entry under `providers` is read. */
+  /** Reads an entry under `providers`. */
   readonly provider: (name: string) => ConfigShape<FileProvider>
-  /** Ids of the providers the gateway knows by itself. */
+  /** Ids of the built-in providers. */
   readonly knownProviders: readonly string[]
   /** Ids of the bundled models. */
   readonly knownModels: readonly string[]
@@ -66,7 +66,7 @@ const DEFAULT_REQUESTS_PER_MINUTE = 600
 const DEFAULT_SUSPENSE_HOURS = 24
 const MOST_SUSPENSE_HOURS = 720
 
-/** The schema for one reading of one file: it remembers the names that file has used. */
+/** The schema for one reading of one file: it tracks the names that the file has used. */
 export function fileSchema(root: ConfigNode, context: SchemaContext): ConfigShape<FileSettings> {
   const { workingDir, provider, knownProviders, knownModels } = context
   const providers = [...new Set([...namesUnder(root, "providers"), ...knownProviders])]
@@ -109,16 +109,16 @@ export function fileSchema(root: ConfigNode, context: SchemaContext): ConfigShap
   })
 }
 
-/** A number, or the word `none`. */
+/** A number, or `none`. */
 const perMinute: ConfigShape<number | null> = {
-  read(place) {
-    const content = place.content()
+  read(node) {
+    const content = node.content()
     if (content.kind === "text" && content.text === "none") return null
-    return integer({ min: 1 }).read(place)
+    return integer({ min: 1 }).read(node)
   },
 }
 
-/** The ids of the entries of a list, sound or not. */
+/** The ids of the entries of a list, valid or not. */
 function idsUnder(root: ConfigNode, name: string): string[] {
   const content = root.content()
   const member = content.kind === "mapping" ? content.members.get(name)?.content() : undefined

@@ -1,5 +1,5 @@
-// Google's credential files: a service account's key, workload identity federation, a person's own login. They are read
-// when the configuration is, and checked as far as that is possible without asking anybody.
+// Google's credential files: a service account's key, workload identity federation, a user's login. They are read with
+// the configuration, and checked as far as possible without a network.
 import { createPrivateKey } from "node:crypto"
 import { quoteName } from "../canonical/nearest-name.ts"
 import type {
@@ -15,7 +15,7 @@ import { isOnThisMachine } from "./parse-values.ts"
 import { Secret } from "./secret.ts"
 
 const DEFAULT_TOKEN_URI = "https://oauth2.googleapis.com/token"
-/** Where virtual machines of other clouds find the token that is exchanged. */
+/** The metadata server on virtual machines of other clouds. */
 const METADATA_HOST = "169.254.169.254"
 
 type CredentialMembers = Readonly<Record<string, unknown>>

@@ -4,7 +4,7 @@ import { load, problems } from "./load-config.fixture.ts"
 const chat = "models: [{ id: acme/chat, aliases: [acme/c], targets: [{ provider: openai, model: m }] }]"
 
 describe("an entry under groups", () => {
-  test("an entry under groups is read with all its members, of bundled models and of those of the file", () => {
+  test("an entry under groups is read with all its members, for bundled models and those of the file", () => {
     const yaml = `${chat}
 groups:
   - { id: auto/cheap, models: [acme/chat, openai/gpt-4o-mini], routing: cost }
@@ -26,7 +26,7 @@ groups:
     ])
   })
 
-  test("names models that are there, by their ids: no groups, and each once", () => {
+  test("an entry under groups names existing models by their ids: no groups, and each once", () => {
     const group = (models: string) => problems(`${chat}\ngroups: [{ id: auto/x, models: [${models}] }]`)
     expect(group("openai/gpt4o, zz/top, acme/c")).toEqual([
       'trivium.yaml:2:33 groups[0].models[0]: unknown model "openai/gpt4o"; did you mean "openai/gpt-4o"?',
@@ -39,7 +39,7 @@ groups:
     ])
   })
 
-  test("an entry under groups has an id that nothing else has", () => {
+  test("an entry under groups needs a unique id", () => {
     const group = (id: string) =>
       problems(`${chat}\ngroups: [{ id: ${id}, models: [acme/chat] }, { id: auto/x, models: [acme/chat] }]`)
     expect(group("openai/gpt-4o")).toEqual([
@@ -52,20 +52,20 @@ groups:
 })
 
 describe("a strategy", () => {
-  test.each(["cost", "latency", "quality"])("a strategy may be %s, by default and of a group", (routing) => {
+  test.each(["cost", "latency", "quality"])("a strategy may be %s, as the default and for a group", (routing) => {
     const yaml = `defaults: { routing: ${routing} }\ngroups: [{ id: auto/x, models: [openai/gpt-4o], routing: ${routing} }]`
     const { defaults, groups } = load(yaml)
     expect([defaults.routing as string, groups[0]?.routing as string]).toEqual([routing, routing])
     expect(defaults.requestsPerMinute).toBe(600)
   })
 
-  test("a strategy is one of those, and absent where nothing is said", () => {
+  test("an unknown strategy is refused, and there is none by default", () => {
     expect(problems("defaults: { routing: latncy }")[0]).toEndWith('unknown value "latncy"; did you mean "latency"?')
     expect(load("defaults: { requests_per_minute: 5 }").defaults).toEqual({ requestsPerMinute: 5 })
   })
 })
 
-test("a target may say how precise its weights are", () => {
+test("a target may declare the precision of its weights", () => {
   const model = (precision: string) =>
     `models: [{ id: a/b, targets: [{ provider: openai, model: m, precision: ${precision} }] }]`
   expect(load(model("fp8")).models[0]?.targets?.[0]?.precision).toBe("fp8")

@@ -1,4 +1,4 @@
-// What an entry under `groups` may say: a name, the models behind it, and what they are chosen by.
+// The schema of an entry under `groups`: a name, its models, and a strategy.
 
 import { nearestName, quoteName } from "../canonical/nearest-name.ts"
 import type { GroupSettings } from "./config.ts"
@@ -11,7 +11,7 @@ interface GroupContext {
   readonly models: readonly string[]
   /** Ids of the bundled models. */
   readonly knownModels: readonly string[]
-  /** The names the file has used, and where. */
+  /** The names that the file has used, with their positions. */
   readonly taken: Map<string, string>
 }
 
@@ -29,14 +29,14 @@ export function groupSchema({ models, knownModels, taken }: GroupContext): Confi
       models: required(list(member, { atLeast: 1 })),
       routing: optional(strategy),
     },
-    ({ models: named = [] }, place) => {
+    ({ models: named = [] }, node) => {
       const twice = named.find((name, index) => named.indexOf(name) !== index)
-      if (twice !== undefined) place.reportName(`${quoteName(twice)} appears twice under "models"`)
+      if (twice !== undefined) node.reportName(`${quoteName(twice)} appears twice under "models"`)
     },
   )
 }
 
-/** There are too many models to name them all. */
+/** There are too many models to list them all. */
 function unknownModel(name: string, models: readonly string[]): string {
   const nearest = nearestName(name, models)
   const hint =

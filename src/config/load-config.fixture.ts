@@ -27,7 +27,7 @@ export function load(yaml?: string, sources: Partial<ConfigSources> = {}): Gatew
   return loadConfig({ flags: {}, environment: {}, workingDir: folder, knownProviders, knownModels, ...sources })
 }
 
-/** The lines of the error that loading ends with. */
+/** The lines of the error that loading throws. */
 export function problems(yaml?: string, sources: Partial<ConfigSources> = {}): string[] {
   try {
     load(yaml, sources)
@@ -38,6 +38,6 @@ export function problems(yaml?: string, sources: Partial<ConfigSources> = {}): s
   return []
 }
 
-/** A file with one sound model that has these members too. */
+/** A file with one valid model that has these members too. */
 export const acme = (members: string) =>
   `models:\n  - id: acme/chat\n    targets: [{provider: openai, model: m}]\n    ${members}\n`

@@ -6,7 +6,7 @@ import { acme, folder, load, problems } from "./load-config.fixture.ts"
 import { configFile } from "./load-config.ts"
 
 describe("without any configuration", () => {
-  test("the gateway listens on 127.0.0.1:8080, keeps its data in ./data and has no provider", () => {
+  test("by default the gateway listens on 127.0.0.1:8080, keeps its data in ./data and has no provider", () => {
     expect(load()).toEqual({
       server: {
         host: "127.0.0.1",
@@ -32,7 +32,7 @@ describe("without any configuration", () => {
   })
 
   test.each(["", "\n", "# nothing yet\n", "---\n", "~", "{}", "server:\nproviders:\nmodels:\n"])(
-    "a file that says nothing (%p) means the same",
+    "an empty file (%p) is like no file",
     (yaml) => {
       expect(load(yaml)).toEqual(load())
     },
@@ -42,22 +42,22 @@ describe("without any configuration", () => {
 describe("precedence", () => {
   const yaml = "server: { host: 0.0.0.0, port: 1111 }"
 
-  test("the file wins over the defaults", () => {
+  test("the file overrides the defaults", () => {
     expect(load(yaml).server).toMatchObject({ host: "0.0.0.0", port: 1111 })
   })
 
-  test("the environment wins over the file", () => {
+  test("the environment overrides the file", () => {
     expect(load(yaml, { environment: { HOST: "::1", PORT: "2222" } }).server).toMatchObject({ host: "::1", port: 2222 })
   })
 
-  test("flags win over the environment", () => {
+  test("flags override the environment", () => {
     const environment = { HOST: "::1", PORT: "2222", TRIVIUM_DATA: "/srv/env" }
     const config = load(yaml, { environment, flags: { host: "localhost", port: 3333, data: "elsewhere" } })
     expect(config.server).toMatchObject({ host: "localhost", port: 3333 })
     expect(config.dataDir).toBe(join(folder, "elsewhere"))
   })
 
-  test("the administration's port goes the same way, and only one that was named is insisted on", () => {
+  test("the administration's port has the same precedence, and only an explicit one has no alternatives", () => {
     const admin = (file?: string, given = {}) => load(file, given).admin.ports
     const file = "admin: { port: 1111 }"
     expect(admin()).toEqual([8081, 0])
@@ -72,7 +72,7 @@ describe("precedence", () => {
     expect(load(undefined, { environment })).toEqual(load())
   })
 
-  test("a wrong flag or variable is named", () => {
+  test("an invalid flag or variable is named", () => {
     expect(problems(undefined, { flags: { port: "http" } })).toEqual([
       "--port: expected a port, a whole number from 0 to 65535",
     ])
@@ -84,7 +84,7 @@ describe("precedence", () => {
 })
 
 describe("the file", () => {
-  test("the file is trivium.yaml of the working directory unless --config or TRIVIUM_CONFIG names another", () => {
+  test("the file is trivium.yaml in the working directory unless --config or TRIVIUM_CONFIG names another", () => {
     const environment = { TRIVIUM_CONFIG: "/etc/trivium.yaml" }
     expect(configFile({ flags: {}, environment: {}, workingDir: folder })).toEqual({
       path: join(folder, "trivium.yaml"),
@@ -99,7 +99,7 @@ describe("the file", () => {
     })
   })
 
-  test("the file must be there when it was named", () => {
+  test("a file named by a flag or variable must exist", () => {
     expect(problems(undefined, { flags: { config: "none.yaml" } })).toEqual([
       `--config: there is no file ${join(folder, "none.yaml")}`,
     ])
@@ -108,14 +108,14 @@ describe("the file", () => {
     ])
   })
 
-  test("the file that cannot be read is an error", () => {
+  test("an unreadable file is an error", () => {
     mkdirSync(join(folder, "folder.yaml"))
     expect(problems(undefined, { flags: { config: "folder.yaml" } })).toEqual([
       `--config: the file ${join(folder, "folder.yaml")} cannot be read (EISDIR)`,
     ])
   })
 
-  test("the file is named in front of the line, in short where it is below the working directory", () => {
+  test("the file's name precedes the line number, relative if it is below the working directory", () => {
     mkdirSync(join(folder, "sub"))
     writeFileSync(join(folder, "sub", "a.yaml"), "[]")
     expect(problems(undefined, { flags: { config: "sub/a.yaml" } })[0]).toStartWith(
@@ -126,7 +126,7 @@ describe("the file", () => {
     ).toStartWith(`${join(folder, "sub", "a.yaml")}:1:1: `)
   })
 
-  test("sets the store's path, relative to the working directory", () => {
+  test("the file sets the store's path, relative to the working directory", () => {
     expect(load("store: { url: sqlite://./db/t.db }").storePath).toBe(join(folder, "db", "t.db"))
     expect(load("store: { url: sqlite:///var/t.db }").storePath).toBe("/var/t.db")
     expect(problems("store: { url: postgres://u:secret@db/x }")).toEqual([
@@ -153,7 +153,7 @@ test("all problems are reported at once, in the order of the file, also as data"
   }
 })
 
-test("the configuration is frozen through and through", () => {
+test("the configuration is deeply frozen", () => {
   const config = load(`${acme("aliases: [x]")}providers: { openai: { api_key: k } }`)
   const unfrozen = (value: unknown): boolean =>
     typeof value === "object" && value !== null && (!Object.isFrozen(value) || Object.values(value).some(unfrozen))
@@ -161,7 +161,7 @@ test("the configuration is frozen through and through", () => {
 })
 
 describe("CORS origins, trusted proxies and the limit of concurrent requests", () => {
-  test("origins, proxies and the number of requests at once are taken as they are", () => {
+  test("CORS origins, trusted proxies and the request limit are read as written", () => {
     const yaml = `server:
   cors: ["https://app.example.com", "http://localhost:3000"]
   trusted_proxies: [10.0.0.0/8, "::1", 192.168.1.7]

@@ -1,5 +1,5 @@
-// Flags, environment and file become one configuration: flags win over the environment, it over the file, it over the
-// defaults. Either all of it is right, or a ConfigError says everything that is wrong.
+// Loads the configuration: flags override the environment, which overrides the file, which overrides the defaults. If
+// anything is wrong, a ConfigError lists every problem.
 import { readFileSync } from "node:fs"
 import { isAbsolute, join, relative, resolve } from "node:path"
 import type { GatewayConfig, ProviderSettings } from "./config.ts"
@@ -21,9 +21,9 @@ export interface ConfigSources {
     readonly data?: string | undefined
   }
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Read in place of the file. */
+  /** Read instead of the file. */
   readonly text?: string | undefined
-  /** Where relative paths start and where `trivium.yaml` is looked for. */
+  /** The base of relative paths, and the folder of `trivium.yaml`. */
   readonly workingDir: string
   readonly knownProviders: readonly KnownProvider[]
   /** Ids of the bundled models, of which the file may change single members. */
@@ -31,13 +31,13 @@ export interface ConfigSources {
 }
 
 export interface ConfigFile {
-  /** Absolute. Nothing need be there unless somebody named it. */
+  /** Absolute. The file may be missing unless a flag or variable names it. */
   readonly path: string
-  /** Who named it; absent for the default `trivium.yaml`, which may be missing. */
+  /** The flag or variable that names it; absent for the default `trivium.yaml`, which may be missing. */
   readonly namedBy?: "--config" | "TRIVIUM_CONFIG"
 }
 
-/** The file that `loadConfig` reads, and that a watcher should watch, also while it does not exist. */
+/** The file that `loadConfig` reads and a watcher should watch, even if it does not exist. */
 export function configFile({ flags, environment, workingDir }: Omit<ConfigSources, "knownProviders">): ConfigFile {
   if (flags.config) return { path: resolve(workingDir, flags.config), namedBy: "--config" }
   const named = environment.TRIVIUM_CONFIG
@@ -45,7 +45,7 @@ export function configFile({ flags, environment, workingDir }: Omit<ConfigSource
   return { path: resolve(workingDir, "trivium.yaml") }
 }
 
-/** Reads everything anew. The result is deeply frozen; throws ConfigError and nothing else. */
+/** Reads everything again. The result is deeply frozen; throws only ConfigError. */
 export function loadConfig(sources: ConfigSources): GatewayConfig {
   const { environment, knownModels = [], knownProviders, workingDir } = sources
   const problems: ConfigFileProblem[] = []
@@ -83,7 +83,7 @@ export function loadConfig(sources: ConfigSources): GatewayConfig {
   })
 }
 
-/** A second gateway on one machine finds the usual port taken; only who names a port means that one. */
+/** A second gateway on one machine finds the default port taken; an explicit port has no alternatives. */
 function adminPorts(named: number | undefined): readonly number[] {
   return named === undefined ? [8081, 0] : [named]
 }
@@ -101,7 +101,7 @@ function readText({ path, namedBy }: ConfigFile, problems: ConfigFileProblem[]):
   }
 }
 
-/** An empty variable counts as unset: that is how a shell or a compose file takes one away. */
+/** An empty variable counts as unset: that is how a shell or a compose file removes one. */
 function readOverrides({ flags, environment }: ConfigSources, problems: ConfigFileProblem[]) {
   const pick = <T>(flag: string, variable: string, given: { flag: string | undefined; parse: TextParser<T> }) => {
     const text = given.flag ?? (environment[variable] || undefined)
@@ -127,7 +127,7 @@ function toProviderList({ providers }: FileSettings): ProviderSettings[] {
   return [...providers].map(([id, entry]) => ({ ...entry, id, type: entry.type ?? id }))
 }
 
-/** Short where the file is below the working directory. */
+/** A relative path if the file is below the working directory. */
 function displayPath(path: string, workingDir: string): string {
   const short = relative(workingDir, path)
   return short === "" || short.startsWith("..") || isAbsolute(short) ? path : short

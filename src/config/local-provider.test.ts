@@ -12,13 +12,13 @@ const problems = (yaml?: string, environment = {}) => problemsWith(yaml, given(e
 
 describe("a local server", () => {
   test.each(["providers: { ollama: {} }", "providers:\n  ollama:\n"])(
-    "a local server is configured by an entry with nothing in it: %j",
+    "a local server is configured by an empty entry: %j",
     (yaml) => {
       expect(load(yaml)).toEqual([{ id: "ollama", type: "ollama" }])
     },
   )
 
-  test("a local server is not looked for where it is not named", () => {
+  test("a local server without an entry is not used", () => {
     expect(load()).toEqual([])
   })
 })
@@ -33,27 +33,27 @@ describe("OLLAMA_HOST", () => {
     ["https://ollama.example:8443/", "https://ollama.example:8443/v1"],
     ["[::]:11434", "http://[::1]:11434/v1"],
     ["::1", "http://[::1]:11434/v1"],
-  ])("%s makes an entry with the address %s", (OLLAMA_HOST, baseUrl) => {
+  ])("OLLAMA_HOST=%s makes an entry with the address %s", (OLLAMA_HOST, baseUrl) => {
     expect(load(undefined, { OLLAMA_HOST })).toEqual([{ id: "ollama", type: "ollama", baseUrl }])
   })
 
-  test("fills in the address that an entry leaves out, and gives way to the one it says", () => {
+  test("OLLAMA_HOST completes an entry without an address, and does not override one", () => {
     const OLLAMA_HOST = "gpu:11434"
     expect(load("providers: { ollama: {} }", { OLLAMA_HOST })[0]?.baseUrl).toBe("http://gpu:11434/v1")
     expect(load("providers: { mine: { type: ollama } }", { OLLAMA_HOST }).map(({ id }) => id)).toEqual([
       "mine",
       "ollama",
     ])
-    const said = load('providers: { ollama: { base_url: "http://other/v1" } }', { OLLAMA_HOST })
-    expect(said).toEqual([{ id: "ollama", type: "ollama", baseUrl: "http://other/v1" }])
+    const loaded = load('providers: { ollama: { base_url: "http://other/v1" } }', { OLLAMA_HOST })
+    expect(loaded).toEqual([{ id: "ollama", type: "ollama", baseUrl: "http://other/v1" }])
   })
 
-  test("OLLAMA_HOST is unset where it is empty", () => {
+  test("an empty OLLAMA_HOST counts as unset", () => {
     expect(load(undefined, { OLLAMA_HOST: " " })).toEqual([])
   })
 
   test.each(["http://h/path", "user:pw@host", "a b", "host:99999"])(
-    "%s is refused without being repeated",
+    "an OLLAMA_HOST of %s is refused without repeating it",
     (OLLAMA_HOST) => {
       const [problem = ""] = problems(undefined, { OLLAMA_HOST })
       expect(problem).toContain("OLLAMA_HOST: expected an address")
@@ -63,13 +63,13 @@ describe("OLLAMA_HOST", () => {
 })
 
 describe("discover", () => {
-  test("discover is taken by types whose models can be discovered", () => {
+  test("`discover` is accepted by types whose models can be discovered", () => {
     expect(load("providers: { ollama: { discover: false } }")[0]?.discover).toBe(false)
     const mine = load('providers: { mine: { type: openai-compatible, base_url: "http://h/v1", discover: true } }')
     expect(mine[0]?.discover).toBe(true)
   })
 
-  test("discover is unknown to all others", () => {
+  test("`discover` is unknown to all other types", () => {
     expect(problems("providers: { openai: { api_key: k, discover: true } }")[0]).toContain('unknown member "discover"')
   })
 })

@@ -70,19 +70,19 @@ providers:
     ])
   })
 
-  test("an entry under models says of a bundled model only what shall be different", () => {
+  test("an entry under models changes only the named members of a bundled model", () => {
     const yaml = 'models: [{ id: openai/gpt-4o, pricing: { input: "2", output: "8" } }]'
     expect(load(yaml).models).toEqual([{ id: "openai/gpt-4o", pricing: { input: "2", output: "8" } }])
   })
 
-  test("an entry under models for a model that is not bundled needs targets; a slip in the id is pointed out", () => {
+  test("an entry under models for a new model needs targets; a typing error in the id is pointed out", () => {
     expect(problems("models:\n  - { id: acme/chat }\n  - { id: openai/gpt4o, quality: 9 }\n")).toEqual([
       'trivium.yaml:2:5 models[0]: the member "targets" is missing',
       'trivium.yaml:3:5 models[1]: the member "targets" is missing; or did you mean the bundled model "openai/gpt-4o"?',
     ])
   })
 
-  test("an entry under models may not give away the id of a bundled model", () => {
+  test("an entry under models cannot use a bundled model's id as an alias", () => {
     expect(problems(acme("aliases: [openai/gpt-4o]"))[0]).toEndWith('"openai/gpt-4o" is the id of a bundled model')
   })
 
@@ -94,9 +94,12 @@ providers:
     ])
   })
 
-  test.each(["a/b", "openai/gpt-4o", "meta/llama/3.3:70b@fp8", "x1._-/A", "a/b/c.d/..e"])("%p is an id", (id) => {
-    expect(load(`models: [{ id: "${id}", targets: [{ provider: openai, model: m }] }]`).models[0]?.id).toBe(id)
-  })
+  test.each(["a/b", "openai/gpt-4o", "meta/llama/3.3:70b@fp8", "x1._-/A", "a/b/c.d/..e"])(
+    "%p is a valid model id",
+    (id) => {
+      expect(load(`models: [{ id: "${id}", targets: [{ provider: openai, model: m }] }]`).models[0]?.id).toBe(id)
+    },
+  )
 
   test.each([
     "gpt-4o",
@@ -113,13 +116,13 @@ providers:
     "a/b?",
     "-a/b",
     "a/ü",
-  ])("%p is no id", (id) => {
+  ])("%p is not a valid model id", (id) => {
     expect(problems(`models: [{ id: "${id}", targets: [{ provider: openai, model: m }] }]`)).toEqual([
       `trivium.yaml:1:16 models[0].id: ${JSON.stringify(id)} is not a model id of the form "provider/model-name"`,
     ])
   })
 
-  test("shares no name with another, neither as id nor as alias", () => {
+  test("an entry under models shares no id or alias with another", () => {
     const target = "targets: [{ provider: openai, model: m }]"
     const yaml = `models:
   - { id: a/b, aliases: [b, c], ${target} }
@@ -134,7 +137,7 @@ providers:
     ])
   })
 
-  test("a target's provider is one configured or known", () => {
+  test("a target's provider must be configured or known", () => {
     const targets =
       "targets: [{ provider: opnai, model: m }, { provider: mine, model: m }, { provider: anthropic, model: m }]"
     expect(problems(`models: [{ id: a/b, ${targets} }]\nproviders: { mine: { type: openai } }`)).toEqual([
@@ -142,7 +145,7 @@ providers:
     ])
   })
 
-  test("wrong types say what was expected and what was found", () => {
+  test("a wrong type is reported with the expected and the found type", () => {
     expect(problems(acme("context_window: 128k"))).toEqual([
       "trivium.yaml:4:21 models[0].context_window: expected a whole number, at least 1, found a string",
     ])
@@ -179,7 +182,7 @@ describe("a price", () => {
     },
   )
 
-  test("without quotes is refused, because a number loses cents", () => {
+  test("a price without quotation marks is refused, because a number loses cents", () => {
     expect(problems(acme("pricing: { input: 0.1, tiers: [{ above_input_tokens: 9, output: 1 }] }"))).toEqual([
       'trivium.yaml:4:23 models[0].pricing.input: put prices in quotes, such as "0.50": a number without them is a binary fraction and loses cents',
       'trivium.yaml:4:69 models[0].pricing.tiers[0].output: put prices in quotes, such as "0.50": a number without them is a binary fraction and loses cents',
@@ -196,7 +199,7 @@ describe("a price", () => {
     expect(problems(acme("pricing: {}"))[0]).toEndWith("models[0].pricing: expected at least one price")
   })
 
-  test("rises with the tiers, smallest first", () => {
+  test("price tiers are in ascending order", () => {
     const tiers = "tiers: [{ above_input_tokens: 200 }, { above_input_tokens: 100 }]"
     expect(problems(acme(`pricing: { input: "1", ${tiers} }`))[0]).toEndWith(
       'the tier with the smallest "above_input_tokens" comes first',

@@ -1,4 +1,4 @@
-// What an entry under `models` may say. An entry with the id of a bundled model changes what it names.
+// The schema of an entry under `models`. An entry with the id of a bundled model changes the members it names.
 
 import { nearestName, quoteName } from "../canonical/nearest-name.ts"
 import type { ModelSettings, PricingSettings, TargetSettings } from "./config.ts"
@@ -25,7 +25,7 @@ interface ModelContext {
   readonly providers: readonly string[]
   /** Ids of the bundled models. */
   readonly knownModels: readonly string[]
-  /** The names the file has used, and where. */
+  /** The names that the file has used, with their positions. */
   readonly taken: Map<string, string>
 }
 
@@ -57,10 +57,10 @@ export function modelSchema({ providers, knownModels, taken }: ModelContext): Co
       pricing: optional(pricing),
       targets: optional(list(targetSchema(providers), { atLeast: 1 })),
     },
-    ({ id, contextWindow, maxOutputTokens = 0 }, place) => {
-      if (!place.has("targets") && !bundled.has(id ?? "")) place.reportName(describeMissingTargets(id, knownModels))
+    ({ id, contextWindow, maxOutputTokens = 0 }, node) => {
+      if (!node.has("targets") && !bundled.has(id ?? "")) node.reportName(describeMissingTargets(id, knownModels))
       if (contextWindow !== undefined && maxOutputTokens > contextWindow)
-        place.reportName(`"max_output_tokens" is more than "context_window"`)
+        node.reportName(`"max_output_tokens" is more than "context_window"`)
     },
   )
 }
@@ -79,9 +79,9 @@ function targetSchema(providers: readonly string[]): ConfigShape<TargetSettings>
 }
 
 const price: ConfigShape<string> = {
-  read(place) {
-    if (place.content().kind !== "number") return text(decimal).read(place)
-    place.report('put prices in quotes, such as "0.50": a number without them is a binary fraction and loses cents')
+  read(node) {
+    if (node.content().kind !== "number") return text(decimal).read(node)
+    node.report('put prices in quotes, such as "0.50": a number without them is a binary fraction and loses cents')
     return INVALID
   },
 }
@@ -105,10 +105,10 @@ const tier = object({ above_input_tokens: required(integer({ min: 1 })), ...pric
 
 const pricing: ConfigShape<PricingSettings> = object(
   { ...prices, tiers: optional(list(tier)) },
-  ({ tiers = [] }, place) => {
-    if (!Object.keys(prices).some((name) => place.has(name))) place.reportName("expected at least one price")
+  ({ tiers = [] }, node) => {
+    if (!Object.keys(prices).some((name) => node.has(name))) node.reportName("expected at least one price")
     const ascends = tiers.every((each, at) => each.aboveInputTokens > (tiers[at - 1]?.aboveInputTokens ?? 0))
-    if (!ascends) place.reportName('the tier with the smallest "above_input_tokens" comes first')
+    if (!ascends) node.reportName('the tier with the smallest "above_input_tokens" comes first')
   },
 )
 
@@ -118,15 +118,15 @@ function describeMissingTargets(id: string | undefined, knownModels: readonly st
   return nearest === undefined ? missing : `${missing}; or did you mean the bundled model ${quoteName(nearest)}?`
 }
 
-/** A name that may appear once among all that share `taken`. */
+/** A name that must be unique among all that share `taken`. */
 export function uniqueName(shape: ConfigShape<string>, taken: Map<string, string>): ConfigShape<string> {
   return {
-    read(place: ConfigNode) {
-      const name = shape.read(place)
+    read(node: ConfigNode) {
+      const name = shape.read(node)
       if (typeof name !== "string") return name
       const earlier = taken.get(name)
-      if (earlier !== undefined) place.report(`${quoteName(name)} is taken by ${earlier}`)
-      else taken.set(name, place.path)
+      if (earlier !== undefined) node.report(`${quoteName(name)} is taken by ${earlier}`)
+      else taken.set(name, node.path)
       return name
     },
   }

@@ -1,8 +1,9 @@
-// What the texts of a configuration mean, whether they come from the file, a flag or the environment. Messages name
-// a value only where it cannot be a credential.
+// Parsers for text values of the configuration, from the file, a flag or the environment. Messages repeat a value only
+// if it cannot be a credential.
 import { isIP } from "node:net"
 import { resolve } from "node:path"
 import { quoteName } from "../canonical/nearest-name.ts"
+import { PRICE_PATTERN } from "../canonical/usd.ts"
 import { ParseProblem, type TextParser } from "./config-shape.ts"
 import { Secret } from "./secret.ts"
 
@@ -19,7 +20,7 @@ export function port(text: string): number | ParseProblem {
 export function credential(text: string): Secret | ParseProblem {
   const value = text.trim()
   if (value === "") return new ParseProblem("expected a credential, found an empty string")
-  // It is going to be part of a header, which may not hold more than this.
+  // It becomes part of a header, which allows no other characters.
   return /^[\x21-\x7e]+$/.test(value)
     ? new Secret(value)
     : new ParseProblem("a credential may contain only ASCII characters and no spaces")
@@ -37,7 +38,7 @@ export function baseUrl(text: string): string | ParseProblem {
   return url.href.replace(/\/+$/, "")
 }
 
-/** Whether a host name, as an URL has it, is this machine's own. */
+/** True if a URL's host name is this machine. */
 export function isOnThisMachine(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
@@ -51,7 +52,7 @@ export function secureUrl(text: string): string | ParseProblem {
   return isSafe ? url : new ParseProblem("expected an https:// address; http:// is for this machine only")
 }
 
-/** A tenant or an application of Entra: an id, or a tenant's domain. */
+/** An Entra tenant or application: an id, or a tenant's domain. */
 export function entraId(text: string): string | ParseProblem {
   const isId = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?$/.test(text)
   return isId
@@ -60,8 +61,8 @@ export function entraId(text: string): string | ParseProblem {
 }
 
 /**
- * The address of a server of one's own, as `HOST`, `HOST:PORT` or with a scheme. What is left out is as in `usual`; only
- * a scheme brings its own port. A server that listens at every address is found at this machine's.
+ * The address of a self-hosted server, as `HOST`, `HOST:PORT` or a URL. Missing parts come from `usual`; a scheme
+ * implies its own port. An address that means all interfaces becomes this machine's.
  */
 export function hostAddress(usual: string): TextParser<string> {
   const { port: usualPort, pathname } = new URL(usual)
@@ -88,7 +89,7 @@ export function hostLabel(text: string): string | ParseProblem {
   return isLabel ? text.toLowerCase() : new ParseProblem(`${quoteName(text)} may contain only letters, digits and "-"`)
 }
 
-/** A version of Azure's interface. */
+/** An Azure API version. */
 export function apiVersion(text: string): string | ParseProblem {
   const isVersion = /^\d{4}-\d{2}-\d{2}(-preview)?$/.test(text)
   return isVersion
@@ -142,18 +143,18 @@ export function modelId(text: string): string | ParseProblem {
   return isId ? text : new ParseProblem(`${quoteName(text)} is not a model id of the form "provider/model-name"`)
 }
 
-/** Another name for a model, with or without a provider's. */
+/** An alias of a model, with or without a provider. */
 export function modelAlias(text: string): string | ParseProblem {
   return isModelName(text) ? text : new ParseProblem(`${quoteName(text)} is not a valid model name`)
 }
 
-/** An amount of USD, kept as it is written. */
+/** A decimal amount of USD, kept as text. */
 export function decimal(text: string): string | ParseProblem {
-  if (/^(0|[1-9][0-9]{0,5})(\.[0-9]{1,9})?$/.test(text)) return text
+  if (PRICE_PATTERN.test(text)) return text
   return new ParseProblem(`expected a decimal such as "0.50", found ${quoteName(text)}`)
 }
 
-/** Text for people or for an upstream: something, on one line. */
+/** A non-empty single line of text. */
 export function line(text: string): string | ParseProblem {
   return /^[^\p{Cc}]*[^\p{Cc}\s][^\p{Cc}]*$/u.test(text)
     ? text

@@ -53,7 +53,7 @@ const load = (yaml: string | undefined, environment: ProviderEnvironment = {}) =
 const problems = (yaml: string | undefined, environment: ProviderEnvironment = {}) =>
   problemsWith(yaml, { knownProviders, environment })
 
-/** The settings with their secrets in plain, so that they can be compared. */
+/** The settings with their secrets in plain text, for comparisons. */
 function plain(value: unknown): unknown {
   if (value instanceof Secret) return value.reveal()
   if (Array.isArray(value)) return value.map(plain)
@@ -72,7 +72,7 @@ const PEM = rsa.privateKey.export({ type: "pkcs8", format: "pem" }).toString()
 const KEY = { type: "service_account", client_email: "a@b.iam", private_key: PEM, private_key_id: "kid" }
 
 describe("several keys", () => {
-  test("several keys are each a credential", () => {
+  test("each of several keys is a credential", () => {
     const [openai] = load("providers: { openai: { api_keys: [one, ' two '] } }")
     expect(openai?.apiKeys?.map((key) => key.reveal())).toEqual(["one", "two"])
     expect(JSON.stringify(openai)).not.toContain("one")
@@ -86,7 +86,7 @@ describe("several keys", () => {
     expect(openai?.apiKey).toBeUndefined()
   })
 
-  test("several keys are at least one, and each sound", () => {
+  test("a list of keys has at least one, and each is valid", () => {
     expect(problems("providers: { openai: { api_keys: [] } }")[0]).toEndWith("expected at least 1, found 0")
     expect(problems("providers: { openai: { api_keys: [ok, 'not ok'] } }")[0]).toContain(
       "providers.openai.api_keys[1]: ",
@@ -95,7 +95,7 @@ describe("several keys", () => {
 })
 
 describe("a type's members", () => {
-  test("a type's members are read into what the type needs", () => {
+  test("a type's members are read into the settings that the type needs", () => {
     const yaml = `
 providers:
   azure: { resource: My-Resource, api_key: k, api_version: 2024-10-21 }
@@ -112,7 +112,7 @@ providers:
     ])
   })
 
-  test("a type's members that another type has are errors which name the nearest known one", () => {
+  test("a member of another type is reported with the nearest known one", () => {
     expect(problems("providers:\n  openai: { region: x }\n  vertex: { api_key: k, projct: p, location: l }")).toEqual([
       'trivium.yaml:2:13 providers.openai.region: unknown member "region"; known: type, protocols, limit_member, salt_identifiers, base_url, api_key, api_keys',
       expect.stringContaining('providers.vertex: the type "vertex" needs a "project", or the variable PROJECT'),
@@ -122,7 +122,7 @@ providers:
     ])
   })
 
-  test("a type's members that are needed and not there are named", () => {
+  test("missing required members of a type are named", () => {
     expect(problems("providers:\n  azure: { api_key: k }\n  bedrock: { access_key_id: id }")).toEqual([
       'trivium.yaml:2:3 providers.azure: the type "azure" needs a "resource", or the variable AZURE_RESOURCE',
       'trivium.yaml:3:3 providers.bedrock: the type "bedrock" needs a "region", or the variable AWS_REGION',
@@ -130,7 +130,7 @@ providers:
     ])
   })
 
-  test("a type's members that are there but wrong are reported once", () => {
+  test("an invalid member of a type is reported once", () => {
     expect(problems("providers:\n  azure: { resource: a.b, api_key: [], api_version: latest }")).toEqual([
       'trivium.yaml:2:22 providers.azure.resource: "a.b" may contain only letters, digits and "-"',
       "trivium.yaml:2:36 providers.azure.api_key: expected a string, found a list",
@@ -147,7 +147,7 @@ providers:
 })
 
 describe("the environment", () => {
-  test("the environment makes an account where it holds a key that is for nothing else, and the address", () => {
+  test("the environment makes an account from a dedicated key and an address", () => {
     expect(plain(load(undefined, { AZURE_KEY: "k", AZURE_RESOURCE: "mine" }))).toEqual([
       { id: "azure", type: "azure", apiKey: "k", resource: "mine" },
     ])
@@ -162,13 +162,13 @@ describe("the environment", () => {
     expect(load(undefined, { CLOUDFLARE_API_TOKEN: "k" })).toEqual([])
   })
 
-  test("the environment makes none of what many machines hold for other purposes", () => {
+  test("the environment makes no account from variables that many machines set for other purposes", () => {
     const file = writeKey("elsewhere.json", KEY)
     const environment = { AWS_ID: "id", AWS_SECRET: "secret", AWS_REGION: "eu-west-1", CREDENTIALS: file, PROJECT: "p" }
     expect(load(undefined, environment)).toEqual([])
   })
 
-  test("fills in what an entry leaves out, its proof as a whole", () => {
+  test("the environment completes an entry, its credential as a whole", () => {
     const environment = { AWS_ID: "id", AWS_SECRET: "secret", AWS_SESSION: "session", AWS_REGION: "eu-west-1" }
     expect(plain(load("providers: { bedrock: }", environment))).toMatchObject([
       { region: "eu-west-1", accessKeyId: "id", secretAccessKey: "secret", sessionToken: "session" },
@@ -178,19 +178,19 @@ describe("the environment", () => {
     expect(problems("providers: { bedrock: { access_key_id: mine } }", environment)).toHaveLength(1)
   })
 
-  test("the environment gives no credential to an address of the entry's own", () => {
+  test("the environment gives no credential to a custom address", () => {
     const environment = { AZURE_KEY: "k", AWS_ID: "id", AWS_SECRET: "secret" }
     expect(problems("providers: { azure: { base_url: http://other } }", environment)[0]).toContain('needs "api_key"')
     expect(problems("providers: { bedrock: { base_url: http://other, region: r1 } }", environment)).toHaveLength(1)
   })
 
-  test("the environment does not change where an entry says it goes", () => {
+  test("the environment does not change an entry's address", () => {
     const environment = { AZURE_ENDPOINT: "https://elsewhere.example" }
     const [azure] = load("providers: { azure: { resource: mine, api_key: k } }", environment)
     expect(plain(azure)).toEqual({ id: "azure", type: "azure", resource: "mine", apiKey: "k" })
   })
 
-  test("the environment is reported by name where it is wrong, once, and only where it is used", () => {
+  test("an invalid variable is reported by name, once, and only if it is used", () => {
     const wrong = { AWS_REGION: "eu west", BEDROCK_KEY: "k" }
     expect(problems(undefined, wrong)).toEqual(['AWS_REGION: "eu west" may contain only letters, digits and "-"'])
     expect(load("providers: { bedrock: { region: eu-west-1, api_key: k } }", wrong)).toHaveLength(1)
@@ -202,7 +202,7 @@ describe("the environment", () => {
 describe("a service account's file", () => {
   const entry = (file: string) => `providers:\n  vertex: { project: p, location: global, credentials_file: "${file}" }`
 
-  test("a service account's file is read, its key kept secret, relative to the working directory", () => {
+  test("a service account's file is read relative to the working directory, and its key is kept secret", () => {
     writeKey("google.json", { ...KEY, token_uri: "https://token.example/t" })
     const [vertex] = load(entry("google.json"))
     expect(plain(vertex?.credentialsFile)).toEqual({
@@ -238,7 +238,7 @@ describe("a service account's file", () => {
       { ...KEY, token_uri: "http://token.example" },
       '"token_uri" is neither https nor on this machine',
     ],
-  ])("a service account's file that holds %s is refused, without a word of it", (_, members, message) => {
+  ])("a service account's file that holds %s is refused, without repeating any of it", (_, members, message) => {
     const [line = "", ...others] = problems(entry(writeKey("wrong.json", members)))
     expect(line).toStartWith("trivium.yaml:2:")
     expect(line).toContain("providers.vertex.credentials_file: the file ")
@@ -247,7 +247,7 @@ describe("a service account's file", () => {
     expect(others).toEqual([])
   })
 
-  test("a service account's file that is not there, or cannot be read, is reported", () => {
+  test("a missing or unreadable service account's file is reported", () => {
     expect(problems(entry("none.json"))[0]).toEndWith(`there is no file ${join(folder, "none.json")}`)
     expect(problems(entry(folder))[0]).toEndWith(`${folder} is not a regular file`)
     const named = problems("providers: { vertex: { project: p, location: global } }", { CREDENTIALS: "none.json" })
@@ -274,7 +274,7 @@ describe("an entry without a credential", () => {
   const wrong = (yaml: string, environment: ProviderEnvironment = {}) =>
     problemsWith(yaml, { knownProviders: cloudProviders, environment })
 
-  test("an entry without a credential is given that of the cloud, with what the environment says of it", () => {
+  test("an entry without a credential uses the cloud's, with the variables that locate it", () => {
     const environment = { ROLE: "reader", ROLE_SECRET: "hidden", OTHER: "x" }
     const entry = read("providers: { bedrock: { region: eu-west-1 } }", environment)
     expect(plain(entry?.ambient)).toEqual({ ROLE: "reader", ROLE_SECRET: "hidden" })
@@ -282,18 +282,18 @@ describe("an entry without a credential", () => {
     expect(read("providers: { bedrock: { region: eu-west-1 } }")?.ambient).toEqual({})
   })
 
-  test("an entry without a credential is given one of the environment first, and says where it was found", () => {
+  test("an entry without a credential prefers one of the environment, and names its origin", () => {
     const entry = read("providers: { bedrock: { region: eu-west-1 } }", { AWS_ID: "id", AWS_SECRET: "s", ROLE: "r" })
     expect(entry?.ambient).toBeUndefined()
     expect(entry?.accessKeyId?.origin).toBe("environment variable AWS_ID")
   })
 
-  test("an entry without a credential is given none where it has half of one", () => {
+  test("an entry with half of a credential is not completed by the cloud's", () => {
     expect(wrong("providers: { bedrock: { region: eu-west-1, access_key_id: id } }")[0]).toContain("needs")
     expect(wrong("providers: { azure: { resource: r, client_id: c, client_secret: s } }")[0]).toContain("needs")
   })
 
-  test("an entry without a credential is given none at an address that is neither the vendor's nor on this machine", () => {
+  test("an entry without a credential gets none at an address that is neither the vendor's nor on this machine", () => {
     const at = (address: string) => `providers: { bedrock: { region: eu-west-1, base_url: "${address}" } }`
     expect(read(at("https://private.vendor.example"))?.ambient).toEqual({})
     expect(read(at("http://127.0.0.1:4566"))?.ambient).toEqual({})
@@ -304,12 +304,12 @@ describe("an entry without a credential", () => {
     }
   })
 
-  test("an entry without a credential may say which of the cloud's identities it means, also at an address of its own", () => {
+  test("an entry without a credential may select one of the cloud's identities, even at a custom address", () => {
     const entry = read('providers: { azure: { base_url: "https://elsewhere.example", client_id: c } }')
     expect(plain(entry)).toMatchObject({ clientId: "c", ambient: {} })
   })
 
-  test("an entry without a credential is not made by the environment", () => {
+  test("the environment alone does not make an entry that uses the cloud's credential", () => {
     const environment = { ROLE: "reader", AWS_REGION: "eu-west-1" }
     expect(loadWith(undefined, { knownProviders: cloudProviders, environment }).providers).toEqual([])
   })

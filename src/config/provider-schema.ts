@@ -1,4 +1,4 @@
-// What an entry under `providers` may say, by its type, and what the environment says where it is silent.
+// The schema of an entry under `providers`, by its type, and the environment variables that complete it.
 
 import { nearestName, quoteName } from "../canonical/nearest-name.ts"
 import { ambientCredentials, takesEnvironment } from "./ambient-credentials.ts"
@@ -26,18 +26,18 @@ import { Secret } from "./secret.ts"
 /** An entry; its type is its own name when left out. */
 export type FileProvider = Omit<ProviderSettings, "id" | "type"> & { readonly type?: string }
 
-/** A provider the gateway knows by itself. */
+/** A built-in provider. */
 export interface KnownProvider {
   readonly id: string
   readonly baseUrl?: string
-  /** Where its key is usually found. */
+  /** The usual variable of its key. */
   readonly environmentVariable?: string
   readonly form?: AccountForm
-  /** The protocols that it can speak; absent where any is allowed. */
-  readonly speaks?: Readonly<Record<string, unknown>>
-  /** Where its address is usually found, in a form of its own. */
+  /** Supported protocols; absent if any is allowed. */
+  readonly dialects?: Readonly<Record<string, unknown>>
+  /** The usual variable of its address, in the vendor's format. */
   readonly hostVariable?: string
-  /** Present where its models can be discovered. */
+  /** Present if its models can be discovered. */
   readonly discovery?: object
 }
 
@@ -50,18 +50,18 @@ interface ProviderReaderOptions extends CredentialFileContext {
 interface ProviderReader {
   /** The shape of the entry of this name. */
   entry(name: string): ConfigShape<FileProvider>
-  /** The providers that are not among these entries, and whose key and address the environment holds. */
+  /** Providers that no entry names and whose key and address the environment holds. */
   fromEnvironment(entries: ReadonlyMap<string, FileProvider>): ProviderSettings[]
 }
 
-/** Kinds of host, of which each installation has its own. */
+/** Kinds of host for which each installation has its own address. */
 const COMPATIBLE: readonly KnownProvider[] = [
   { id: "openai-compatible", discovery: {} },
   { id: "anthropic-compatible" },
   { id: "gemini-compatible" },
 ]
 
-/** What an entry may say that its host speaks. */
+/** Protocols that an entry may list. */
 const PROTOCOLS = [
   "openai-chat",
   "openai-responses",
@@ -77,13 +77,13 @@ const PROTOCOLS = [
   ...["gemini-images", "imagen-predict", "xai-images", "together-images", "fireworks-images", "chat-images"],
 ]
 
-/** A vendor with one public address is given a key, or several. */
+/** A vendor with one public address takes one key or several. */
 const KEY_FORM: AccountForm = {
   members: { api_key: {}, api_keys: {} },
   proofs: [{ needs: ["api_key"] }, { needs: ["api_keys"] }],
 }
 
-/** What every entry may say, whatever its type. */
+/** Members of every entry, whatever its type. */
 const ALWAYS_TAKEN = ["type", "base_url", "protocols", "limit_member", "salt_identifiers"]
 
 const PROPERTIES = {
@@ -123,24 +123,24 @@ export function createProviderReader(options: ProviderReaderOptions): ProviderRe
   }
   const variables = new ProviderVariables(options, parsers)
 
-  const readEntry = (name: string, place: ConfigNode): FileProvider | typeof INVALID => {
-    const ownName = place.has("type") ? undefined : type(name)
-    if (ownName instanceof ParseProblem) place.reportName(unknownType(name, place, typeNames) ?? ownName.message)
-    const provider = types.find(({ id }) => id === (typeIn(place) ?? name))
+  const readEntry = (name: string, node: ConfigNode): FileProvider | typeof INVALID => {
+    const ownName = node.has("type") ? undefined : type(name)
+    if (ownName instanceof ParseProblem) node.reportName(unknownType(name, node, typeNames) ?? ownName.message)
+    const provider = types.find(({ id }) => id === (typeIn(node) ?? name))
     // The members of an unknown type are unknown.
-    if (!provider) return object(shapes).read(place)
+    if (!provider) return object(shapes).read(node)
     const taken = [...ALWAYS_TAKEN, ...Object.keys(formOf(provider).members), provider.discovery ? "discover" : ""]
-    const members = Object.fromEntries(Object.entries(shapes).filter(([member]) => taken.includes(member)))
-    const said = object(members as typeof shapes).read(place)
-    const completedEntry = completeEntry(said === INVALID ? {} : said, provider, variables)
+    const accepted = Object.fromEntries(Object.entries(shapes).filter(([member]) => taken.includes(member)))
+    const members = object(accepted as typeof shapes).read(node)
+    const completedEntry = completeEntry(members === INVALID ? {} : members, provider, variables)
     const ambient = ambientCredentials(completedEntry, formOf(provider), options.environment)
     const entry = ambient ? { ...completedEntry, ambient } : completedEntry
-    for (const message of findFaults(entry, provider, place)) place.reportName(message)
-    return said === INVALID ? INVALID : entry
+    for (const message of findFaults(entry, provider, node)) node.reportName(message)
+    return members === INVALID ? INVALID : entry
   }
 
   return {
-    entry: (name) => ({ read: (place) => readEntry(name, place) }),
+    entry: (name) => ({ read: (node) => readEntry(name, node) }),
     fromEnvironment(entries) {
       const found: ProviderSettings[] = []
       for (const provider of knownProviders) {
@@ -149,7 +149,7 @@ export function createProviderReader(options: ProviderReaderOptions): ProviderRe
         if (!variables.has(environmentVariable) && !variables.has(hostVariable)) continue
         const entry = completeEntry({}, provider, variables)
         if (hostVariable !== undefined && entry.baseUrl !== undefined) found.push({ ...entry, id, type: id })
-        // Without an address of its own there is nowhere to take the credential to.
+        // Without its own address there is no destination for the credential.
         if (entry.apiKey && missingMembers(entry, provider).length === 0) found.push({ ...entry, id, type: id })
       }
       return found
@@ -157,9 +157,9 @@ export function createProviderReader(options: ProviderReaderOptions): ProviderRe
   }
 }
 
-/** An entry with an address of its own is a host of the operator's: it lacks its type, unless its name is misspelt. */
-function unknownType(name: string, place: ConfigNode, known: readonly string[]): string | undefined {
-  if (!place.has("base_url")) return undefined
+/** An entry with its own address is a self-hosted server: it lacks its type, unless its name is misspelt. */
+function unknownType(name: string, node: ConfigNode, known: readonly string[]): string | undefined {
+  if (!node.has("base_url")) return undefined
   const nearest = nearestName(name, known)
   const question = nearest === undefined ? "" : `; or did you mean ${quoteName(nearest)}?`
   const types = "`type: openai-compatible` (or anthropic-compatible, gemini-compatible)"
@@ -210,8 +210,8 @@ function memberShapes(parsers: ReturnType<typeof parsersOf>) {
   }
 }
 
-function typeIn(place: ConfigNode): string | undefined {
-  const content = place.content()
+function typeIn(node: ConfigNode): string | undefined {
+  const content = node.content()
   const type = content.kind === "mapping" ? content.members.get("type")?.content() : undefined
   return type?.kind === "text" ? type.text : undefined
 }
@@ -229,12 +229,12 @@ class ProviderVariables {
     private readonly parsers: MemberParsers,
   ) {}
 
-  /** An empty variable counts as unset: that is how a shell or a compose file takes one away. */
+  /** An empty variable counts as unset: that is how a shell or a compose file removes one. */
   has(variable: string | undefined): variable is string {
     return variable !== undefined && (this.options.environment[variable] ?? "").trim() !== ""
   }
 
-  /** What the environment says in a member's place, if anything. */
+  /** The environment's value for a member, if any. */
   read(member: AccountMember, provider: KnownProvider): unknown {
     const { environmentVariable: key } = provider
     const rule = formOf(provider).members[member]
@@ -262,7 +262,7 @@ class ProviderVariables {
   }
 }
 
-/** The entry with what it leaves out taken from the environment; what it says itself is never mixed with that. */
+/** Completes an entry from the environment; members that the entry sets are not mixed with the environment's. */
 function completeEntry(entry: FileProvider, provider: KnownProvider, variables: ProviderVariables): FileProvider {
   const { members, proofs } = formOf(provider)
   const read = (names: readonly AccountMember[]) => {
@@ -289,7 +289,7 @@ function memberNames(members: AccountForm["members"]): AccountMember[] {
   return Object.keys(members) as AccountMember[]
 }
 
-/** What an account cannot be without, and this entry is. */
+/** Required members that the entry lacks. */
 function missingMembers(entry: FileProvider, provider: KnownProvider): AccountMember[] {
   if (!provider.form) return provider.baseUrl === undefined && entry.baseUrl === undefined ? ["base_url"] : []
   const { members } = provider.form
@@ -301,30 +301,30 @@ function missingMembers(entry: FileProvider, provider: KnownProvider): AccountMe
 }
 
 /** Problems of an entry as a whole. A member that is present but invalid is not reported again as missing. */
-function findFaults(entry: FileProvider, provider: KnownProvider, place: ConfigNode): string[] {
+function findFaults(entry: FileProvider, provider: KnownProvider, node: ConfigNode): string[] {
   const { members, proofs } = formOf(provider)
   const type = `the type ${quoteName(provider.id)}`
   const faults = missingMembers(entry, provider)
-    .filter((name) => !place.has(name))
+    .filter((name) => !node.has(name))
     .map((name) => {
       const [variable] = members[name]?.variables ?? []
       return `${type} needs a ${quoteName(name)}${variable === undefined ? "" : `, or the variable ${variable}`}`
     })
-  const said = proofs.filter(({ needs }) => needs.some((name) => place.has(name)))
+  const present = proofs.filter(({ needs }) => needs.some((name) => node.has(name)))
   const ways = (some: typeof proofs) => some.map(({ needs }) => needs.map(quoteName).join(" with ")).join(" or ")
-  const { speaks } = provider
-  const unspoken = entry.protocols?.filter((protocol) => speaks && !Object.hasOwn(speaks, protocol)) ?? []
-  if (speaks && unspoken.length > 0) {
-    faults.push(`${type} does not support ${unspoken.join(", ")}; it supports ${Object.keys(speaks).join(", ")}`)
+  const { dialects } = provider
+  const unsupported = entry.protocols?.filter((protocol) => dialects && !Object.hasOwn(dialects, protocol)) ?? []
+  if (dialects && unsupported.length > 0) {
+    faults.push(`${type} does not support ${unsupported.join(", ")}; it supports ${Object.keys(dialects).join(", ")}`)
   }
-  if (said.length > 1) faults.push(`it may have only one of ${ways(said)}`)
-  const holds = (name: AccountMember) => place.has(name) || entry[PROPERTIES[name]] !== undefined
+  if (present.length > 1) faults.push(`it may have only one of ${ways(present)}`)
+  const holds = (name: AccountMember) => node.has(name) || entry[PROPERTIES[name]] !== undefined
   const isProven = entry.ambient !== undefined || proofs.some(({ needs }) => needs.every(holds))
   if (provider.form && !isProven) faults.push(`${type} needs ${ways(proofs)}${ambientHostsHint(entry, provider.form)}`)
   return faults
 }
 
-/** Why an entry that could do without a credential elsewhere needs one. */
+/** Explains why an entry needs a credential here although its type can do without elsewhere. */
 function ambientHostsHint(entry: FileProvider, form: AccountForm): string {
   if (!form.ambient || takesEnvironment(entry, form)) return ""
   return `: credentials of the environment and the cloud go to hosts of the vendor's (*${form.ambient.hosts.join(", *")}) and to this machine only`

@@ -4,11 +4,11 @@ import { Secret } from "./secret.ts"
 
 const secret = new Secret("sk-do-not-print")
 
-test("a secret gives its value only when asked to reveal it", () => {
+test("a secret returns its value only from reveal()", () => {
   expect(secret.reveal()).toBe("sk-do-not-print")
 })
 
-test("a secret prints as [secret] in every way a value gets printed", () => {
+test("a secret prints as [secret] in every conversion to text", () => {
   expect(String(secret)).toBe("[secret]")
   expect(`key: ${secret}`).toBe("key: [secret]")
   expect(JSON.stringify({ key: secret })).toBe('{"key":"[secret]"}')

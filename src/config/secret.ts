@@ -1,4 +1,4 @@
-// A credential that cannot be printed by accident: every way of turning it into text says only that it is one.
+// A credential that cannot be printed by accident: every conversion to text yields a placeholder.
 export class Secret {
   readonly #value: string
   readonly #origin: string | undefined
@@ -8,12 +8,12 @@ export class Secret {
     this.#origin = origin
   }
 
-  /** Where it was found, such as `file /run/secrets/key`; undefined where it was written into the configuration. */
+  /** The origin, such as `file /run/secrets/key`; undefined if it is written in the configuration. */
   get origin(): string | undefined {
     return this.#origin
   }
 
-  /** The value itself. Call it where the value is used, and nowhere else. */
+  /** The value itself. Call this only where the value is used. */
   reveal(): string {
     return this.#value
   }

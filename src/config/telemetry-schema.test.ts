@@ -8,14 +8,14 @@ function traces(yaml: string | undefined, environment: Record<string, string> = 
   return found && { ...found, headers: Object.entries(found.headers).map(([name, value]) => [name, value.reveal()]) }
 }
 
-describe("where traces go", () => {
+describe("the destination of traces", () => {
   test("nothing is exported unless an endpoint is configured", () => {
     expect(traces(undefined)).toBeUndefined()
     expect(traces(undefined, { OTEL_SERVICE_NAME: "x", OTEL_EXPORTER_OTLP_HEADERS: "a=b" })).toBeUndefined()
     expect(traces(undefined, { OTEL_EXPORTER_OTLP_ENDPOINT: "" })).toBeUndefined()
   })
 
-  test("is the file's collector, with its headers and share", () => {
+  test("traces go to the file's collector, with its headers and share", () => {
     expect(traces(file)).toEqual({
       url: "http://collector:4318/v1/traces",
       headers: [["x-api-key", "Basic opens it"]],
@@ -28,7 +28,7 @@ describe("where traces go", () => {
     })
   })
 
-  test("is what the usual variables say, the more exact one first", () => {
+  test("traces go where the OpenTelemetry variables point, the more specific one first", () => {
     const base = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://env:4318", OTEL_SERVICE_NAME: "gateway-7" }
     expect(traces(undefined, base)).toEqual({
       url: "http://env:4318/v1/traces",
@@ -41,7 +41,7 @@ describe("where traces go", () => {
     expect(traces(file, base)).toMatchObject({ url: "http://env:4318/v1/traces", sample: 0.25 })
   })
 
-  test("decides which headers go along: the file's are only for the file's collector", () => {
+  test("the file's trace headers are sent only to the file's collector", () => {
     const headers = { OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20env%3D, X-API-KEY=other" }
     expect(traces(file, headers)?.headers).toEqual([
       ["x-api-key", "other"],
@@ -51,8 +51,8 @@ describe("where traces go", () => {
   })
 })
 
-describe("what is wrong", () => {
-  test("what is wrong is reported with its place", () => {
+describe("invalid telemetry settings", () => {
+  test("a problem of the telemetry settings is reported with its position", () => {
     expect(problems('telemetry: { traces: "collector:4318", sample: 1.5 }')).toEqual([
       "trivium.yaml:1:22 telemetry.traces: expected an http:// or https:// address",
       "trivium.yaml:1:48 telemetry.sample: expected a number from 0 to 1, such as 0.1",
@@ -63,7 +63,7 @@ describe("what is wrong", () => {
     ])
   })
 
-  test("what is wrong never shows what a header holds", () => {
+  test("a problem of the telemetry settings never shows the value of a header", () => {
     const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://env", OTEL_EXPORTER_OTLP_HEADERS: "sk-canary" }
     expect(problems(undefined, { environment })).toEqual([
       "OTEL_EXPORTER_OTLP_HEADERS: expected headers such as `name=value,other=value`, their values percent-encoded",

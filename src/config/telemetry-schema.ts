@@ -1,4 +1,4 @@
-// Where traces go, from the file and from the variables that OpenTelemetry's own tools read.
+// The destination of traces, from the file and from OpenTelemetry's variables.
 import type { TracesSettings } from "./config.ts"
 import type { ConfigFileProblem } from "./config-error.ts"
 import {
@@ -38,7 +38,7 @@ export function telemetrySchema(reading: CredentialFileContext): ConfigShape<Fil
 
 type TelemetryEnvironment = Readonly<Record<string, string | undefined>>
 
-/** The environment wins over the file; an empty variable counts as unset. */
+/** The environment overrides the file; an empty variable counts as unset. */
 export function readTraces(
   file: FileTelemetry | undefined,
   { environment, problems }: { environment: TelemetryEnvironment; problems: ConfigFileProblem[] },
@@ -57,7 +57,7 @@ export function readTraces(
   if (url === undefined) return undefined
   return {
     url,
-    // The file's headers hold what opens the file's collector, which is nothing for another one.
+    // The file's headers authenticate at the file's collector, and are not sent to another one.
     headers: Object.fromEntries([...(named === undefined && file ? file.headers : []), ...(headers ?? [])]),
     sample: file?.sample ?? 1,
     serviceName: environment.OTEL_SERVICE_NAME || SERVICE_NAME,
@@ -107,11 +107,11 @@ function decodeHeaderValue(value: string): string {
 
 /** A number from 0 to 1. */
 const share: ConfigShape<number> = {
-  read(place) {
-    const content = place.content()
+  read(node) {
+    const content = node.content()
     const number = content.kind === "number" ? content.number : Number.NaN
     if (number >= 0 && number <= 1) return number
-    if (content.kind !== "broken") place.report("expected a number from 0 to 1, such as 0.1")
+    if (content.kind !== "broken") node.report("expected a number from 0 to 1, such as 0.1")
     return INVALID
   },
 }

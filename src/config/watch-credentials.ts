@@ -1,4 +1,4 @@
-// Notices when a file changes that a credential was read from, so that a rotated one is taken without a restart.
+// Notices changes of credential files, so that a rotated credential is used without a restart.
 import type { CredentialFile } from "./credential-file.ts"
 import { watchConfig } from "./watch.ts"
 
@@ -13,7 +13,7 @@ export class CredentialWatch {
     },
   ) {}
 
-  /** Watches these files, and no others, from what was read of each. */
+  /** Watches exactly these files, starting from their content when they were read. */
   follow(files: readonly CredentialFile[]): void {
     this.stop()
     const { onChange, onUnreadable } = this.options

@@ -6,11 +6,11 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { watchConfig } from "./watch.ts"
 
-/** Long enough for a change to be seen and settled several times over. */
+/** Long enough for a change to be noticed and settled several times over. */
 const quietMs = 150
-/** What a busy machine may need to see one. */
+/** Time that a busy machine may need to notice a change. */
 const patienceMs = 5000
-/** So rare that a test which passes was told of the change, and did not find it by looking. */
+/** So rare that a passing test was notified of the change, and did not find it by polling. */
 const neverMs = 60_000
 
 let folder: string
@@ -41,7 +41,7 @@ async function start(options: { debounceMs?: number; pollMs?: number } = {}) {
   return watch
 }
 
-/** So many since the start, and no more to come. */
+/** Expects this many changes since the start, and no more. */
 async function expectChanges(count: number) {
   const end = performance.now() + patienceMs
   while (changes < count && performance.now() < end) await sleep(5)
@@ -54,15 +54,15 @@ function replace(content: string) {
   renameSync(`${file}.tmp`, file)
 }
 
-describe("a change is seen once", () => {
-  test("when the file is written in place", async () => {
+describe("a change of the file", () => {
+  test("a change is noticed once when the file is written in place", async () => {
     writeFileSync(file, "one")
     await start()
     writeFileSync(file, "two")
     await expectChanges(1)
   })
 
-  test("each time the file is replaced by renaming another", async () => {
+  test("a change is noticed each time the file is replaced by a rename", async () => {
     writeFileSync(file, "one")
     await start()
     for (const [index, content] of ["two", "three", "four"].entries()) {
@@ -73,7 +73,7 @@ describe("a change is seen once", () => {
     await expectChanges(4)
   })
 
-  test("when many writes follow each other closely", async () => {
+  test("a change is noticed once when many writes follow closely", async () => {
     writeFileSync(file, "one")
     await start({ debounceMs: 150 })
     for (let index = 0; index < 20; index++) {
@@ -83,7 +83,7 @@ describe("a change is seen once", () => {
     await expectChanges(1)
   })
 
-  test("when the file is deleted and made again with another content", async () => {
+  test("a change is noticed once when the file is deleted and created with other content", async () => {
     writeFileSync(file, "one")
     await start()
     rmSync(file)
@@ -92,13 +92,13 @@ describe("a change is seen once", () => {
     await expectChanges(1)
   })
 
-  test("when the file appears for the first time", async () => {
+  test("a change is noticed once when the file appears for the first time", async () => {
     await start()
     writeFileSync(file, "one")
     await expectChanges(1)
   })
 
-  test("a change is seen once when the file is a symbolic link whose target is written in place", async () => {
+  test("a change is noticed once when the target of a symbolic link is written in place", async () => {
     writeFileSync(join(folder, "real.yaml"), "one")
     symlinkSync("real.yaml", file)
     await start()
@@ -106,7 +106,7 @@ describe("a change is seen once", () => {
     await expectChanges(1)
   })
 
-  test("when the folder's ..data link is swapped, as Kubernetes does it", async () => {
+  test("a change is noticed once when the folder's ..data link is swapped, as Kubernetes does", async () => {
     const publish = (version: string, content: string) => {
       mkdirSync(join(folder, version))
       writeFileSync(join(folder, version, "trivium.yaml"), content)
@@ -123,7 +123,7 @@ describe("a change is seen once", () => {
     }
   })
 
-  test("while other files in the folder change all the time", async () => {
+  test("a change is noticed once while other files in the folder change all the time", async () => {
     writeFileSync(file, "one")
     await start()
     const noise = setInterval(() => writeFileSync(join(folder, "noise"), String(Math.random())), 2)
@@ -134,7 +134,7 @@ describe("a change is seen once", () => {
   })
 })
 
-test("a change is reported with the content that settled, though the file is another by then", async () => {
+test("a change is reported with the settled content, even if the file has changed again", async () => {
   writeFileSync(file, "one")
   const seen: string[] = []
   const onChange = (text: string) => {
@@ -150,10 +150,10 @@ test("a change is reported with the content that settled, though the file is ano
 
 describe("a file that cannot be read", () => {
   test.each([
-    ["because it was deleted", "ENOENT", () => {}],
-    ["because a folder is in its place", "EISDIR", () => mkdirSync(file)],
-    ["because it is a link to itself", "ELOOP", () => symlinkSync("trivium.yaml", file)],
-  ])("%s is reported once, and is no change when it is back as it was", async (_, code, act) => {
+    ["deleted", "ENOENT", () => {}],
+    ["replaced by a folder", "EISDIR", () => mkdirSync(file)],
+    ["a link to itself", "ELOOP", () => symlinkSync("trivium.yaml", file)],
+  ])("a file that is %s is reported once, and is no change when the old content is back", async (_, code, act) => {
     writeFileSync(file, "one")
     await start({ pollMs: 30 })
     rmSync(file)
@@ -169,7 +169,7 @@ describe("a file that cannot be read", () => {
     await expectChanges(1)
   })
 
-  test("for a moment, while it is replaced, is not told of", async () => {
+  test("a file that is missing for a moment, while it is replaced, is not reported", async () => {
     writeFileSync(file, "one")
     await start({ debounceMs: 100 })
     rmSync(file)
@@ -179,8 +179,8 @@ describe("a file that cannot be read", () => {
   })
 })
 
-describe("it is no change", () => {
-  test("when the same content is written again or the file is touched", async () => {
+describe("unchanged content", () => {
+  test("rewriting the same content or touching the file is not a change", async () => {
     writeFileSync(file, "one")
     await start()
     writeFileSync(file, "one")
@@ -189,7 +189,7 @@ describe("it is no change", () => {
     await expectChanges(0)
   })
 
-  test("when the content is back before it has settled", async () => {
+  test("content that is restored before it settles is not a change", async () => {
     writeFileSync(file, "one")
     await start({ debounceMs: 50 })
     writeFileSync(file, "")
@@ -198,7 +198,7 @@ describe("it is no change", () => {
   })
 })
 
-test("a folder that is missing or replaced is found by looking now and then", async () => {
+test("a missing or replaced folder is found by polling", async () => {
   rmSync(folder, { recursive: true })
   await start({ pollMs: 30 })
   mkdirSync(folder)

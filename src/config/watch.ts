@@ -1,5 +1,5 @@
-// Notices when the content of a file changes: of the configuration, or of one that it names. The folder is watched, because a watch on the file goes
-// blind when an editor or Kubernetes puts another file in its place; only what the file holds decides.
+// Notices changes of a file's content: of the configuration, or of a file that it names. Watches the folder, because a
+// watch on the file is lost when an editor or Kubernetes replaces it; only the content decides.
 import { type FSWatcher, readFileSync, realpathSync, statSync, watch } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { basename, dirname } from "node:path"
@@ -11,18 +11,18 @@ export interface ConfigWatchOptions {
   readonly onUnreadable?: (code: string) => void
   /** The content counts as settled when two reads this long apart agree. */
   readonly debounceMs?: number
-  /** The content that is in force; left out, what the file holds when the watch begins. */
+  /** The current content; absent, the file's content when the watch begins. */
   readonly inForce?: string
-  /** How often to look even though nothing was heard: network folders and replaced folders send no events. */
+  /** Polling interval: network folders and replaced folders send no events. */
   readonly pollMs?: number
 }
 
-/** What a read of the file gave. */
+/** The result of reading the file. */
 type FileState = { readonly text: string } | { readonly code: string }
 
 /**
- * Watches from the content the file has now; start before loading, then no change falls between the two. A file that
- * disappears is not a change: the last good configuration stays until another content is there.
+ * Watches from the file's current content; started before loading, it misses no change between the two. A removed file
+ * is not a change: the last good configuration stays until there is new content.
  */
 export function watchConfig(
   file: string,
@@ -40,7 +40,7 @@ export function watchConfig(
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
-  // A running timer is not pushed back, or a busy folder would put off the look for ever.
+  // A running timer is not postponed, or a busy folder would delay the check for ever.
   function lookLater() {
     if (stopped || timer !== undefined) return
     timer = setTimeout(look, debounceMs)
@@ -48,7 +48,7 @@ export function watchConfig(
   }
 
   async function look() {
-    // Before the reading: what happens during it needs another look.
+    // Cleared before reading: changes during it need another look.
     timer = undefined
     const found = await readFile(file, "utf8").then((text) => ({ text }), unreadableState)
     if (stopped) return
@@ -68,7 +68,7 @@ export function watchConfig(
     }
   }
 
-  // It may have changed since that content was read.
+  // The file may have changed since that content was read.
   if (inForce !== undefined) lookLater()
   return {
     stop() {
@@ -81,8 +81,8 @@ export function watchConfig(
 }
 
 /**
- * A watch on the file's folder, which may be missing, or be replaced by another of the same name. Of others in it, such
- * as a log, only that they come and go is told: they may be written to all the time.
+ * Watches the file's folder, which may be missing or replaced by another of the same name. For other files in it, such
+ * as a log, only creation and removal count: they may be written to all the time.
  */
 function watchFolder(file: string, onEvent: () => void): { renew(): void; close(): void } {
   const path = dirname(file)
@@ -108,7 +108,7 @@ function watchFolder(file: string, onEvent: () => void): { renew(): void; close(
       inode = present
       if (present !== undefined) watcher = watch(path, { persistent: false }, onAny).on("error", close)
     } catch {
-      // Gone again, out of reach, or no watches left: the regular look goes on.
+      // Removed again, unreachable, or no watches left: polling continues.
     }
   }
 

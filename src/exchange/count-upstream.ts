@@ -53,10 +53,10 @@ export async function requestUpstreamCount(
 ): Promise<CountBody | undefined> {
   const hurried = { ...context, until: performance.now() + PATIENCE_MS, resends: new ResendAllowance() }
   for (let counter = findCounter(targets, context); counter; counter = findCounter(targets, context)) {
-    const { line, upstreamModel } = counter.target
+    const { endpoint, upstreamModel } = counter.target
     const counted = await tryCount(counter, hurried)
     // If this target turns out to have no counter, another may have one.
-    if (counted !== undefined || !hasNoCounter(line, upstreamModel)) return counted
+    if (counted !== undefined || !hasNoCounter(endpoint, upstreamModel)) return counted
   }
   return undefined
 }
@@ -86,17 +86,17 @@ function findCounter(targets: readonly Target[], context: TranslationContext): C
 
 /** In the client's protocol, or else in the one the target speaks best, of those that have a counter. */
 function counterAt(target: Target, { call, deps, request }: TranslationContext): CountTarget | undefined {
-  const { lines } = target.account
+  const { endpoints } = target.account
   const own = call.protocol.id
-  for (const protocol of [own, ...Object.keys(lines).filter((id) => id !== own)]) {
-    const line = lines[protocol]
+  for (const protocol of [own, ...Object.keys(endpoints).filter((id) => id !== own)]) {
+    const endpoint = endpoints[protocol]
     const counter = deps.codecs.upstream.get(protocol)?.counter
-    if (!line || !counter || line.serves?.(target.upstreamModel) === false) continue
-    if (hasNoCounter(line, target.upstreamModel)) continue
+    if (!endpoint || !counter || endpoint.serves?.(target.upstreamModel) === false) continue
+    if (hasNoCounter(endpoint, target.upstreamModel)) continue
     // A seal in an envelope of ours is another upstream's.
     const isRelayed = protocol === own && !mayHoldSeal(request.text)
     if (!isRelayed && request.text.length > MAX_TRANSLATED_BYTES) continue
-    return { target: { ...target, protocol, line }, counter, isRelayed }
+    return { target: { ...target, protocol, endpoint }, counter, isRelayed }
   }
   return undefined
 }
@@ -122,14 +122,14 @@ async function translatedCountRequest(
   const { body } = lane.message(attempt)
   // The lane records losses for the response header, which this count must not affect.
   call.record.losses = undefined
-  const { line, upstreamModel: model } = target
+  const { endpoint, upstreamModel: model } = target
   const { operation, path, headers } = counter.errand(model)
   const errand = { operation, model, stream: false, usualPath: path, headers }
   const text = counter.encodeCountRequest(typeof body === "string" ? body : toByteText(body), model)
   return {
-    url: line.baseUrl + (line.path?.(errand) ?? path),
-    headers: line.headersWith(headers),
-    body: fromByteText(spliceJson(text, line.edits?.(errand) ?? [])),
+    url: endpoint.baseUrl + (endpoint.path?.(errand) ?? path),
+    headers: endpoint.headersWith(headers),
+    body: fromByteText(spliceJson(text, endpoint.edits?.(errand) ?? [])),
     attempt,
     read: (bytes) => encodeCount(bytes, { counter, context }),
   }
@@ -151,14 +151,14 @@ async function sendCountRequest(
   hurried: CountContext,
 ): Promise<CountBody> {
   const { call, deps, until, resends } = hurried
-  const { line, upstreamModel } = attempt.target
+  const { endpoint, upstreamModel } = attempt.target
   const limitMs = until - performance.now()
   const running = deps.upstreamCalls.begin(call, { url, limitMs })
   try {
     const connectMs = Math.min(deps.timeouts.connectMs, limitMs)
     const { tenant: owner } = call.caller
-    const response = await line.send({ url, headers, body, abort: running.abort, connectMs, owner, resends })
-    if (MEANS_NO_COUNTER.has(response.status)) noteNoCounter(line, upstreamModel)
+    const response = await endpoint.send({ url, headers, body, abort: running.abort, connectMs, owner, resends })
+    if (MEANS_NO_COUNTER.has(response.status)) noteNoCounter(endpoint, upstreamModel)
     if (!response.ok) throw await upstreamError(response, attempt, running)
     const count = read(await readAll(response, MAX_ANSWER_BYTES))
     if (count === undefined) throw new GatewayError("upstream_unavailable", NO_COUNT, { owner: "upstream" })
@@ -178,13 +178,13 @@ const REMEMBERED_MS = 10 * 60_000
 const MAX_REMEMBERED = 1000
 const without = new WeakMap<ProtocolEndpoint, Map<string, number>>()
 
-function noteNoCounter(line: ProtocolEndpoint, model: string): void {
-  const models = without.get(line) ?? new Map<string, number>()
+function noteNoCounter(endpoint: ProtocolEndpoint, model: string): void {
+  const models = without.get(endpoint) ?? new Map<string, number>()
   if (models.size >= MAX_REMEMBERED) models.clear()
   models.set(model, performance.now() + REMEMBERED_MS)
-  without.set(line, models)
+  without.set(endpoint, models)
 }
 
-function hasNoCounter(line: ProtocolEndpoint, model: string): boolean {
-  return performance.now() < (without.get(line)?.get(model) ?? 0)
+function hasNoCounter(endpoint: ProtocolEndpoint, model: string): boolean {
+  return performance.now() < (without.get(endpoint)?.get(model) ?? 0)
 }

@@ -83,7 +83,7 @@ export interface ExchangeDeps {
   readonly health: HealthMonitor
   /** Where the prompt caches of sessions are. */
   readonly affinity: Affinity
-  readonly turns: RotationCounter
+  readonly rotation: RotationCounter
   readonly retries: RetryBudget
   /** Uniform in [0, 1). */
   readonly chance: () => number

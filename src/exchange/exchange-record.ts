@@ -198,8 +198,8 @@ export function toTracedExchange(record: ExchangeRecord): TracedExchange {
   return { ...record, endedAt, attemptsMade: last ? [...failedAttempts, last] : failedAttempts }
 }
 
-function observedTarget({ account, model, upstreamModel, line }: Target): ObservedTarget {
-  return { provider: account.id, model: model.id, upstreamModel, baseUrl: line.baseUrl }
+function observedTarget({ account, model, upstreamModel, endpoint }: Target): ObservedTarget {
+  return { provider: account.id, model: model.id, upstreamModel, baseUrl: endpoint.baseUrl }
 }
 
 /** To be too busy, or on the way out, is a state and not a fault. */

@@ -45,9 +45,9 @@ export async function runExchange(call: ClientCall, deps: ExchangeDeps): Promise
   const asking = { call, deps, request, table }
   const lost = routing.requireParameters && generates ? await LostParameters.find(models, asking) : undefined
   const planned = planRoute(models, {
-    ...{ protocol: protocol.id, table, turn: rotationTurn(models, deps, routing.explain), translates: true },
+    ...{ protocol: protocol.id, table, rotation: rotationTurn(models, deps, routing.explain), translates: true },
     ...{
-      wishes: routing,
+      routingOptions: routing,
       facts: toRequestFacts(request),
       losesParameters: lost && ((target) => lost.isLosing(target)),
     },
@@ -129,9 +129,9 @@ function hasChoice([model, other]: readonly CatalogModel[], { accounts }: Routin
 }
 
 /** An explained request does not advance the rotation: the next request goes where the explanation says. */
-function rotationTurn([model]: readonly CatalogModel[], { turns }: ExchangeDeps, isExplained = false): number {
+function rotationTurn([model]: readonly CatalogModel[], { rotation }: ExchangeDeps, isExplained = false): number {
   const id = model?.id ?? ""
-  return isExplained ? turns.peek(id) : turns.next(id)
+  return isExplained ? rotation.peek(id) : rotation.next(id)
 }
 
 function findSession({ caller, record }: ClientCall, request: ReadRequest): string | undefined {

@@ -1,7 +1,7 @@
-// What may still be spent within budgets: the limit, less what is spent and held in its period, less what reported usage
-// exceeded the periods before by. An overshoot counts until later periods have made up for it.
-import type { HoldRow, LedgerTable, OvershootRow } from "../store/contract.ts"
-import { type Budget, type BudgetPeriod, type DayWindow, windowOf } from "./budget.ts"
+// The remainder of budgets: the limit, less the spending and holds of its period, less the overshoot of earlier periods
+// by reported usage. An overshoot counts until later periods have made up for it.
+import type { BudgetPeriod, HoldRow, LedgerTable, OvershootRow } from "../store/contract.ts"
+import { type Budget, type DayWindow, windowOf } from "./budget.ts"
 
 /** A key of a tenant, and the day it spends on. */
 interface DatedSpender {
@@ -22,7 +22,7 @@ export class BudgetRules {
 
   constructor(private readonly table: BudgetTables) {}
 
-  /** The first budget that does not have so much left. Within a transaction. */
+  /** The first budget without enough left. Within a transaction. */
   firstExceeded(
     budgets: readonly Budget[],
     { spender, moreNano }: { readonly spender: DatedSpender; readonly moreNano: bigint },
@@ -45,7 +45,7 @@ export class BudgetRules {
     return row ? leftNano - this.carriedNanoInto(window.from, { row, limitNano }) : leftNano
   }
 
-  /** A settlement by reported usage has exceeded its hold by so much: where that exceeds a budget, it is carried over. */
+  /** A settlement by reported usage has exceeded its hold: if that exceeds a budget, the overshoot is carried over. */
   noteExcess(hold: HoldRow, excessNano: bigint): void {
     for (const budget of hold.budgets) {
       const { of = "key", period, limitNano } = budget
@@ -67,13 +67,13 @@ export class BudgetRules {
       overshoots.put({ ...added, carriedNano: known.carriedNano, overNano: known.overNano + overNano })
     else if (known.from < from)
       overshoots.put({ ...added, carriedNano: this.carriedNanoInto(from, { row: known, limitNano: added.limitNano }) })
-    // A request of the period before, settled in this one.
+    // A request of the previous period, settled in this one.
     else overshoots.put({ ...known, carriedNano: known.carriedNano + overNano })
   }
 
   /**
-   * Reckons an overshoot up to the period before, once in every period, so that no request has to look at more than two.
-   * Also for a request that is then refused: it changes nothing that anybody sees.
+   * Carries an overshoot forward to the previous period, once per period, so that no request reads more than two. This
+   * also runs for requests that are then refused, without visible effect.
    */
   private bringForward({ of = "key", period, limitNano }: Budget, spender: DatedSpender): void {
     const { overshoots } = this.table
@@ -85,7 +85,9 @@ export class BudgetRules {
     overshoots.put({ ...row, from, limitNano, carriedNano, overNano: 0n })
   }
 
-  /** What of an overshoot the periods since have not made up for: these by the limit of now, which may be another. */
+  /**
+   * The part of an overshoot that the periods since have not made up for, by the current limit, which may have changed.
+   */
   private carriedNanoInto(
     from: number,
     { row, limitNano }: { readonly row: OvershootRow; readonly limitNano: bigint },
@@ -93,7 +95,7 @@ export class BudgetRules {
     const { period, carriedNano, overNano } = row
     if (row.from >= from) return carriedNano
     let window = windowOf(period, row.from)
-    // Less than was noted as over the limit, where other holds of that period have cost less than they held.
+    // Less than the recorded excess, if other holds of that period have cost less than they held.
     let nano = minNano(carriedNano + overNano, this.excessOf(row, { window, nano: carriedNano }))
     for (;;) {
       window = windowOf(period, window.to + 1)
@@ -102,7 +104,7 @@ export class BudgetRules {
     }
   }
 
-  /** What a period has more than its limit, with what was carried into it. */
+  /** The amount above a period's limit, including the overshoot carried into it. */
   private excessOf(
     { holder, limitNano }: OvershootRow,
     { window, nano }: { readonly window: DayWindow; readonly nano: bigint },
@@ -114,7 +116,7 @@ export class BudgetRules {
     return beyondNano > 0n ? beyondNano : 0n
   }
 
-  /** Almost all requests are of one day. */
+  /** Almost all requests are of the same day. */
   private window(period: RecurringPeriod, day: number): DayWindow {
     const known = this.windows.get(period)
     if (known?.day === day) return known.window

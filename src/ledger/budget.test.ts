@@ -1,13 +1,14 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { dateOfDay, dayOf, dayOfDate, PERIODS, windowOf } from "./budget.ts"
+import { BUDGET_PERIODS } from "../store/contract.ts"
+import { dateOfDay, dayOf, dayOfDate, windowOf } from "./budget.ts"
 
 const dates = (period: "day" | "week" | "month", date: string) => {
   const { from, to } = windowOf(period, dayOfDate(date) ?? Number.NaN)
   return [dateOfDay(from), dateOfDay(to)]
 }
 
-test("a window is a calendar day, a week from Monday to Sunday, a calendar month", () => {
+test("a budget's window is a calendar day, a week from Monday to Sunday, or a calendar month", () => {
   expect(dates("day", "2026-11-15")).toEqual(["2026-11-15", "2026-11-15"])
   expect(dates("week", "2026-11-15")).toEqual(["2026-11-09", "2026-11-15"])
   expect(dates("week", "2026-11-16")).toEqual(["2026-11-16", "2026-11-22"])
@@ -20,8 +21,8 @@ test("a day begins at midnight UTC", () => {
   expect(dayOf(midnight) - dayOf(midnight - 1)).toBe(1)
 })
 
-test("every day lies in its window, and every day of the window has the same", () => {
-  const periods = fc.constantFrom(...PERIODS.filter((period) => period !== "total"))
+test("every day is in its window, and every day of the window has the same window", () => {
+  const periods = fc.constantFrom(...BUDGET_PERIODS.filter((period) => period !== "total"))
   fc.assert(
     fc.property(periods, fc.integer({ min: 0, max: 60_000 }), (period, day) => {
       const window = windowOf(period, day)
@@ -31,6 +32,6 @@ test("every day lies in its window, and every day of the window has the same", (
   )
 })
 
-test.each(["2026-02-30", "2026-2-3", "today", "2026-11-15T00:00"])("%s is no date", (date) => {
+test.each(["2026-02-30", "2026-2-3", "today", "2026-11-15T00:00"])("%s is not a date", (date) => {
   expect(dayOfDate(date)).toBeUndefined()
 })

@@ -1,10 +1,8 @@
 // Budgets and their windows: calendar days, weeks from Monday and months, all UTC.
-
-export const PERIODS = ["day", "week", "month", "total"] as const
-export type BudgetPeriod = (typeof PERIODS)[number]
+import type { BudgetPeriod } from "../store/contract.ts"
 
 export interface Budget {
-  /** Whose spending counts; the key's by default. */
+  /** The holder whose spending counts; the key by default. */
   readonly of?: "key" | "tenant"
   readonly period: BudgetPeriod
   readonly limitNano: bigint
@@ -25,23 +23,23 @@ export function dayOf(at: number): number {
   return Math.floor(at / DAY_MS)
 }
 
-/** When a day begins. */
+/** The start of a day. */
 export function startOfDay(day: number): number {
   return day * DAY_MS
 }
 
-/** Such as `2026-11-15`. */
+/** A date such as `2026-11-15`. */
 export function dateOfDay(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }
 
-/** Undefined where it is not a date such as `2026-11-15`. */
+/** Undefined if it is not a date such as `2026-11-15`. */
 export function dayOfDate(date: string): number | undefined {
   const at = /^\d{4}-\d\d-\d\d$/.test(date) ? Date.parse(date) : Number.NaN
   return Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== date ? undefined : dayOf(at)
 }
 
-/** The window of a period that a day lies in. */
+/** The window of a period that contains a day. */
 export function windowOf(period: Exclude<BudgetPeriod, "total">, day: number): DayWindow {
   if (period === "day") return { from: day, to: day }
   if (period === "week") {

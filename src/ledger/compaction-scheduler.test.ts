@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { CompactionScheduler } from "./compaction-scheduler.ts"
 
-/** A table that is folded in so many steps, and fails when told to. */
+/** A table that flushes in a given number of steps, and fails on demand. */
 class FakeTable {
   isDue = false
   left = 0
@@ -27,7 +27,7 @@ const turns = async (count: number) => {
   for (let at = 0; at < count; at++) await turn()
 }
 
-test("a fold goes on step by step, one in a turn, once it is due", async () => {
+test("a flush that is due proceeds step by step, one per turn of the event loop", async () => {
   const table = new FakeTable()
   const upkeep = new CompactionScheduler(table)
   upkeep.scheduleFlush()
@@ -44,7 +44,7 @@ test("a fold goes on step by step, one in a turn, once it is due", async () => {
   expect([table.flushes, seen]).toEqual([1, [2, 1, 0, 0]])
 })
 
-test("a fold that fails is gone on with when it is due again", async () => {
+test("a failed flush continues when it is due again", async () => {
   const table = new FakeTable()
   const upkeep = new CompactionScheduler(table)
   table.isDue = true
@@ -58,7 +58,7 @@ test("a fold that fails is gone on with when it is due again", async () => {
   expect([table.flushes, table.left]).toEqual([1, 0])
 })
 
-test("all is folded when it is asked for, what was begun before and what came after", async () => {
+test("flushing everything includes a flush in progress and later entries", async () => {
   const table = new FakeTable()
   table.left = 2
   await new CompactionScheduler(table).flushAll()

@@ -1,11 +1,11 @@
-// Has the sums of what was booked folded and put in order, a little at a time. What is booked stays so whatever becomes
-// of it, so a store that fails here is only tried again later.
+// Schedules flushes and compactions of the ledger, a little at a time. Booked entries stay whatever happens to a flush,
+// so a failing store is simply retried later.
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { LedgerTable } from "../store/contract.ts"
 
-/** How much of a turn a fold may take, */
+/** Duration of a flush step within one turn of the event loop. */
 const FLUSH_MS = 1
-/** and what can wait takes one hundredth of the time. */
+/** Duration of a compaction step; compaction takes one hundredth of the time. */
 const COMPACT_MS = 1
 const COMPACT_EVERY_MS = 100
 
@@ -17,7 +17,7 @@ export class CompactionScheduler {
 
   constructor(private readonly table: CompactionTable) {}
 
-  /** Something was booked. */
+  /** Called after entries were booked. */
   scheduleFlush(): void {
     if (this.isFlushing || !this.table.flushIsDue()) return
     this.isFlushing = true
@@ -27,7 +27,7 @@ export class CompactionScheduler {
     })
   }
 
-  /** Folds all that is booked by now. Twice, because a fold that is under way may have begun before the last of it. */
+  /** Flushes all entries so far. Twice, because a flush in progress may have begun before the last of them. */
   async flushAll(): Promise<void> {
     for (const _ of ["what was begun", "the rest"]) {
       this.table.beginFlush()
@@ -51,7 +51,7 @@ export class CompactionScheduler {
   }
 }
 
-/** Whether it worked and there is more to do. */
+/** True if the work succeeded and there is more to do. */
 function runQuietly(work: () => unknown): boolean {
   try {
     return work() === true

@@ -21,7 +21,7 @@ const PARENTS: Record<SampleBucket, readonly PriceBucket[]> = {
   imageOutput: ["output"],
 }
 
-/** A price in nano-USD, so that the reference can reckon without decimals. */
+/** A price in nano-USD, so that the reference can calculate without decimals. */
 const price = fc.bigInt({ min: 0n, max: 10n ** 12n })
 const decimal = (nano: bigint) => `${nano / 10n ** 9n}.${String(nano % 10n ** 9n).padStart(9, "0")}`
 const optionalPrices = fc.record(
@@ -59,7 +59,7 @@ const usages: fc.Arbitrary<Usage> = fc.record(
 )
 const images = fc.integer({ min: 0, max: 10 })
 
-/** The sum in millionths of a nano-USD, reckoned another way: one bucket after the other, from the meaning of the words. */
+/** The cost in millionths of a nano-USD by an independent calculation: one bucket after the other. */
 function computeExactCost({ usage, images }: { usage: Usage; images: number }, { plain, tiers }: PricedSample): bigint {
   const inputTokens = INPUTS.reduce((sum, bucket) => sum + (usage[bucket] ?? 0), 0)
   const tier = tiers.filter(({ above }) => inputTokens > above).at(-1)
@@ -89,7 +89,7 @@ describe("a cost", () => {
     )
   })
 
-  test("a cost is the same without its lines, however large it is", () => {
+  test("a cost without lines is the same, however large it is", () => {
     const dear = priced.map(({ pricing }) => ({ ...pricing, input: "999999999.999999999" }))
     const any = fc.oneof(
       priced.map(({ pricing }) => pricing),
@@ -105,7 +105,7 @@ describe("a cost", () => {
     )
   })
 
-  test.each([-1, 0.5, Number.NaN, 2 ** 53])("%p tokens are not a count, with lines and without", (input) => {
+  test.each([-1, 0.5, Number.NaN, 2 ** 53])("%p tokens are refused as a count, with lines and without", (input) => {
     const used = { usage: { input } }
     expect(() => costOf(used, { input: "2", output: "1" })).toThrow(RangeError)
     expect(() => chargeOf(used, { input: "2", output: "1" })).toThrow(RangeError)
@@ -124,7 +124,7 @@ describe("a cost", () => {
     )
   })
 
-  test("a cost does not fall when more tokens are used, where no tier is cheaper than what is below it (I11)", () => {
+  test("a cost does not fall when more tokens are used, if no tier is cheaper than the one below (I11)", () => {
     fc.assert(
       fc.property(usages, fc.constantFrom(...BUCKETS), count, priced, (usage, bucket, more, { plain, pricing }) => {
         const dearer = (pricing.tiers ?? []).map(({ aboveInputTokens }, at) => {
@@ -150,7 +150,7 @@ describe("a cost", () => {
     )
   })
 
-  test("a cost does not depend on how tokens are spread over buckets of one price", () => {
+  test("a cost does not depend on the distribution of tokens over buckets of one price", () => {
     fc.assert(
       fc.property(usages, price, price, (usage, input, output) => {
         const sum = (buckets: readonly SampleBucket[]) => buckets.reduce((all, each) => all + (usage[each] ?? 0), 0)
@@ -161,7 +161,7 @@ describe("a cost", () => {
     )
   })
 
-  test("a cost uses a tier for the whole request, above its size and not at it, and keeps what the tier leaves out", () => {
+  test("a tier applies to the whole request above its size, and omitted prices stay", () => {
     const pricing = { input: "1", output: "2", tiers: [{ aboveInputTokens: 100, input: "3" }] }
     expect(costOf({ usage: { input: 60, cacheRead: 40, output: 10 } }, pricing)?.nanoUsd).toBe(120_000n)
     const above = costOf({ usage: { input: 61, cacheRead: 40, output: 10 } }, pricing)
@@ -169,31 +169,31 @@ describe("a cost", () => {
     expect(above?.lines.at(-1)).toEqual({ bucket: "output", units: 10, price: "2", tier: 100 })
   })
 
-  test("a written hour of cache costs as cache written, else as input", () => {
+  test("an hour of cache writes costs like cache writes, else like input", () => {
     const usage = { cacheWrite1h: 1_000_000 }
     expect(costOf({ usage }, { input: "1", cacheWrite: "1.25" })?.nanoUsd).toBe(1_250_000_000n)
     expect(costOf({ usage }, { input: "1" })?.nanoUsd).toBe(1_000_000_000n)
   })
 
-  test("a cost is unknown where something was used that has no price", () => {
+  test("a cost is unknown if a used bucket has no price", () => {
     expect(costOf({ usage: { input: 1, output: 1 } }, { input: "1" })).toBeUndefined()
     expect(costOf({ usage: {}, images: 1 }, { input: "1" })).toBeUndefined()
     expect(costOf({ usage: { input: 1, output: 0 } }, { input: "1" })?.nanoUsd).toBe(1_000n)
   })
 
-  test("a cost of what is sold by the image includes its tokens, and of what is sold by the token its images", () => {
+  test("a price per image includes the tokens, and a price per token includes the images", () => {
     const used = { usage: { input: 20, imageOutput: 1000 }, images: 2 }
     expect(costOf(used, { perImage: "0.04" })?.nanoUsd).toBe(80_000_000n)
     expect(costOf(used, { input: "5", imageOutput: "40", output: "10" })?.nanoUsd).toBe(40_100_000n)
   })
 
-  test.each([-1, 0.5, Number.NaN, 2 ** 53])("%d is no count: it never becomes a credit", (input) => {
+  test.each([-1, 0.5, Number.NaN, 2 ** 53])("%d is refused as a count: it never becomes a credit", (input) => {
     expect(() => costOf({ usage: { input } }, { input: "1" })).toThrow("is not a count")
   })
 })
 
 describe("a bound", () => {
-  test("a bound is never below what any use within it costs", () => {
+  test("a cost bound is never below the cost of any use within it", () => {
     fc.assert(
       fc.property(usages, images, priced, fc.nat(1000), (usage, images, { pricing }, slack) => {
         const sum = (buckets: readonly SampleBucket[]) => buckets.reduce((all, each) => all + (usage[each] ?? 0), slack)
@@ -204,21 +204,21 @@ describe("a bound", () => {
     )
   })
 
-  test("a bound is reached by the dearest bucket in the dearest tier", () => {
+  test("a cost bound is reached by the most expensive bucket in the most expensive tier", () => {
     const pricing = { input: "1", cacheWrite: "4", output: "2", tiers: [{ aboveInputTokens: 10, output: "9" }] }
     const bound = boundOf({ inputTokens: 11, outputTokens: 5 }, pricing)
     expect(bound).toBe(nanoOf({ usage: { cacheWrite: 11, output: 5 } }, pricing))
     expect(boundOf({ inputTokens: 10, outputTokens: 5 }, pricing)).toBe(50_000n)
   })
 
-  test("a bound is unknown where a use within it could have no price", () => {
+  test("a cost bound is unknown if a use within it could have no price", () => {
     expect(boundOf({ inputTokens: 1, outputTokens: 1 }, { input: "1" })).toBeUndefined()
     expect(boundOf({ inputTokens: 1, outputTokens: 0 }, { cacheRead: "1" })).toBeUndefined()
     expect(boundOf({ inputTokens: 1, outputTokens: 0 }, { input: "1" })).toBe(1_000n)
   })
 })
 
-test("the same prices have one version in any order, others another", () => {
+test("equal prices have one version in any order, different prices another", () => {
   const pricing: Pricing = { input: "1", output: "2", tiers: [{ aboveInputTokens: 9, input: "2" }] }
   const turned: Pricing = { tiers: [{ input: "2", aboveInputTokens: 9 }], output: "2", input: "1" }
   expect(priceVersion(turned)).toBe(priceVersion(pricing))

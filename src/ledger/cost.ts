@@ -1,4 +1,4 @@
-// What usage costs at given prices, in nano-USD: exact, rounded once, up. Pure.
+// The cost of usage at given prices, in nano-USD: exact, rounded up once. Pure.
 import { createHash } from "node:crypto"
 import { type BucketPrices, PRICE_NAMES, type PriceBucket, type Pricing } from "../canonical/model.ts"
 import type { Usage } from "../canonical/usage.ts"
@@ -9,13 +9,13 @@ export interface BillableUsage {
   readonly images?: number
 }
 
-/** One line of the sum: so many units at this price. */
+/** One line of the sum: a number of units at a price. */
 interface CostLine {
   readonly bucket: PriceBucket
   readonly units: number
-  /** USD per million tokens, of `perImage` and `perRequest` for each. */
+  /** USD per million tokens; for `perImage` and `perRequest` per unit. */
   readonly price: string
-  /** The size above which this tier's prices hold; absent for the plain prices. */
+  /** The size above which this tier's prices apply; absent for the base prices. */
   readonly tier?: number
 }
 
@@ -24,7 +24,7 @@ export interface CostBreakdown {
   readonly lines: readonly CostLine[]
 }
 
-/** The most that can be used. */
+/** The maximum possible usage. */
 export interface UseBound {
   readonly inputTokens: number
   readonly outputTokens: number
@@ -45,7 +45,7 @@ const OUTPUT_BUCKETS = ["output", "reasoning", "audioOutput", "imageOutput"] as 
 
 const BUCKETS = [...INPUT_BUCKETS, ...OUTPUT_BUCKETS, "perImage"] as const satisfies readonly PriceBucket[]
 
-/** What a bucket without a price of its own is a part of. */
+/** The bucket that contains a bucket without a price of its own. */
 const PART_OF: Readonly<Partial<Record<PriceBucket, PriceBucket>>> = {
   cacheRead: "input",
   cacheWrite: "input",
@@ -59,10 +59,10 @@ const PART_OF: Readonly<Partial<Record<PriceBucket, PriceBucket>>> = {
 
 const TOKENS_PER_PRICE = 1_000_000n
 const TOKENS = Number(TOKENS_PER_PRICE)
-/** The tokens of what is sold by the image, and the images of what is sold by the token. */
+/** The price of tokens in image models sold by the image, and of images in those sold by the token. */
 const INCLUDED = "0"
 
-/** Undefined where something was used that has no price. Counts are whole and not negative. */
+/** Undefined if a used bucket has no price. Counts are whole and not negative. */
 export function costOf({ usage, images = 0 }: BillableUsage, pricing: Pricing): CostBreakdown | undefined {
   const sheet = sheetFor(usage, pricing)
   const lines: CostLine[] = []
@@ -84,7 +84,7 @@ export function costOf({ usage, images = 0 }: BillableUsage, pricing: Pricing): 
   return { nanoUsd: roundUpNano(sum), lines }
 }
 
-/** The same sum without its lines, in numbers where they are exact: they take a tenth of the time. */
+/** The same sum without its lines, in numbers where they are exact, which takes a tenth of the time. */
 export function chargeOf(used: BillableUsage, pricing: Pricing): bigint | undefined {
   const { usage, images = 0 } = used
   const { rates } = sheetFor(usage, pricing)
@@ -97,12 +97,15 @@ export function chargeOf(used: BillableUsage, pricing: Pricing): bigint | undefi
   return Number.isSafeInteger(sum) ? roundUpToNano(sum) : costOf(used, pricing)?.nanoUsd
 }
 
-/** Not a number where it would not be exact, or is none: what is added to it is none either. */
+/** NaN if the result would not be exact; sums with NaN are NaN too. */
 function multiplyRate(units: number, rate: NanoRate | undefined): number {
   return rate && units >= 0 && Number.isSafeInteger(units) ? units * rate.number : Number.NaN
 }
 
-/** The dearest that can come of it: every token in its side's dearest bucket, at the dearest tier that may apply. */
+/**
+ * The upper bound of the cost: every token in the most expensive bucket of its side, at the most expensive tier that
+ * may apply.
+ */
 export function boundOf(bound: UseBound, pricing: Pricing): bigint | undefined {
   let dearest = 0n
   for (const sheet of sheetsOf(pricing)) {
@@ -132,12 +135,12 @@ function boundAt({ inputTokens, outputTokens, images = 0 }: UseBound, sheet: Rat
   )
 }
 
-/** The same for the same prices, however their members are ordered; another for any other. */
+/** A hash of the prices, independent of the order of their members. */
 export function priceVersion(pricing: Pricing): string {
   return createHash("sha256").update(pricingText(pricing)).digest("hex").slice(0, 16)
 }
 
-/** Pricing as JSON with its members in order. */
+/** Pricing as JSON with sorted members. */
 export function pricingText(pricing: Pricing): string {
   return JSON.stringify({
     ...sortPrices(pricing),
@@ -159,25 +162,25 @@ function sortPrices(prices: BucketPrices): BucketPrices {
 interface NanoRate {
   readonly price: string
   readonly nano: bigint
-  /** The same; rounded where it is no safe integer, and what is made with it is none either. */
+  /** The same rate; rounded if it is not a safe integer, and then products with it are not safe either. */
   readonly number: number
 }
 
 type BucketRates = Readonly<Partial<Record<PriceBucket, NanoRate>>>
 
-/** The prices of every bucket, above a size or from the first token on. */
+/** The rates of every bucket, above a size or from the first token on. */
 interface RateSheet {
   readonly above?: number
   readonly rates: BucketRates
-  /** Undefined where a bucket of that side has no price. */
+  /** Undefined if a bucket of that side has no price. */
   readonly dearestInput: NanoRate | undefined
   readonly dearestOutput: NanoRate | undefined
 }
 
-/** A pricing is an object of the catalogue's that many requests share. */
+/** A pricing is a catalogue object that many requests share. */
 const sheets = new WeakMap<Pricing, readonly RateSheet[]>()
 
-/** The plain prices, then those of the tiers, smallest first. */
+/** The base prices, then those of the tiers, smallest first. */
 function sheetsOf(pricing: Pricing): readonly RateSheet[] {
   const known = sheets.get(pricing)
   if (known) return known
@@ -190,7 +193,7 @@ function sheetsOf(pricing: Pricing): readonly RateSheet[] {
   return all
 }
 
-/** Whose prices hold for an exchange of this size. */
+/** The rates for an exchange of this size. */
 function sheetFor(usage: Usage, pricing: Pricing): RateSheet {
   const all = sheetsOf(pricing)
   let sheet = all[0] as RateSheet
@@ -235,7 +238,7 @@ function priceOf(bucket: PriceBucket, prices: BucketPrices): string | undefined 
   return soldOtherwise === undefined ? undefined : INCLUDED
 }
 
-/** Undefined where a bucket of them has no price. */
+/** Undefined if one of these buckets has no price. */
 function dearestOf(buckets: readonly UsageBucket[], rates: BucketRates): NanoRate | undefined {
   let dearest = FREE
   for (const bucket of buckets) {
@@ -246,7 +249,7 @@ function dearestOf(buckets: readonly UsageBucket[], rates: BucketRates): NanoRat
   return dearest
 }
 
-/** So that a price per million tokens and one for each make the same sum. */
+/** Scales units so that prices per million tokens and prices per unit can be summed. */
 function millionths(bucket: PriceBucket, units: number): bigint {
   if (!Number.isSafeInteger(units) || units < 0) throw new RangeError(`${bucket}: ${units} is not a count`)
   return bucket === "perImage" || bucket === "perRequest" ? BigInt(units) * TOKENS_PER_PRICE : BigInt(units)
@@ -262,7 +265,7 @@ function roundUpNano(sum: bigint): bigint {
   return (sum + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE
 }
 
-/** Of a sum that is a safe integer. A remainder is exact; a quotient is not. */
+/** Rounds up a sum that is a safe integer. A remainder is exact; a quotient is not. */
 function roundUpToNano(sum: number): bigint {
   const rest = sum % TOKENS
   return BigInt((sum - rest) / TOKENS + (rest > 0 ? 1 : 0))

@@ -37,15 +37,15 @@ function restart() {
   start()
 }
 
-async function fold() {
+async function flushAll() {
   store.ledger.beginFlush()
   while (store.ledger.flush(0));
 }
 
 let requests = 0
-const hold = async (wish: Partial<HoldRequest> = {}) => {
+const hold = async (request: Partial<HoldRequest> = {}) => {
   const requestId = `request-${String(++requests).padStart(5, "0")}`
-  await ledger.hold({ requestId, tenant: "acme", keyId: "k1", amountNano: 100n, at: now, ...wish })
+  await ledger.hold({ requestId, tenant: "acme", keyId: "k1", amountNano: 100n, at: now, ...request })
   return requestId
 }
 const use = { model: "m", provider: "p", usage: { input: 1 } }
@@ -57,7 +57,7 @@ const balance = (account = "key:k1") => ledger.balance(account)
 const posted = (account: string) => balance(account)?.postedNano
 
 describe("reported usage above hold and balance", () => {
-  test("reported usage above hold and balance is a debt of the paying account (I10)", async () => {
+  test("reported usage above hold and balance becomes a debt of the paying account (I10)", async () => {
     await topUp("key:k1", 150n)
     const settled = await ledger.settle(await hold(), reported(170n))
     expect(settled).toMatchObject({ chargeNano: 170n, paidNano: 150n, owedNano: 20n, writtenOffNano: 0n })
@@ -65,18 +65,18 @@ describe("reported usage above hold and balance", () => {
     expect([posted("revenue"), posted("debt"), posted("write-off")]).toEqual([170n, -20n, 0n])
   })
 
-  test("reported usage above hold and balance is the tenant's debt where the tenant pays, and stays so over a restart, folded or not", async () => {
+  test("a debt is the tenant's if the tenant pays, and survives a restart, flushed or not", async () => {
     await topUp("tenant:acme", 100n)
     const requestId = await hold()
     await ledger.settle(requestId, reported(130n))
-    for (const act of [restart, fold, restart]) {
+    for (const act of [restart, flushAll, restart]) {
       await act()
       expect(balance("tenant:acme")).toMatchObject({ freeNano: 0n, owedNano: 30n })
       expect(ledger.receipt(requestId)).toMatchObject({ paidNano: 100n, owedNano: 30n })
     }
   })
 
-  test("draws on the free balance first, and not on what others hold", async () => {
+  test("reported usage above the hold uses the free balance first, but not other holds", async () => {
     await topUp("key:k1", 160n)
     const [first, second] = [await hold(), await hold({ amountNano: 50n })]
     expect(await ledger.settle(first, reported(120n))).toMatchObject({ paidNano: 110n, owedNano: 10n })
@@ -84,20 +84,20 @@ describe("reported usage above hold and balance", () => {
     expect(balance()).toMatchObject({ postedNano: 0n, owedNano: 10n })
   })
 
-  test("reported usage above hold and balance is no debt where nothing limits the account, nor where it is only estimated", async () => {
+  test("there is no debt on an unlimited account, nor for estimated usage", async () => {
     expect(await ledger.settle(await hold(), reported(900n))).toMatchObject({ paidNano: 900n, owedNano: 0n })
     await topUp("key:k1", 100n)
     expect(await ledger.settle(await hold(), estimated(130n))).toMatchObject({ owedNano: 0n, writtenOffNano: 30n })
     expect(balance()?.owedNano).toBe(0n)
   })
 
-  test("reported usage above hold and balance counts as spent once, whenever it is paid", async () => {
+  test("a debt counts as spent once, whenever it is paid", async () => {
     await topUp("key:k1", 100n)
     await ledger.settle(await hold(), reported(170n))
     const spent = () => ledger.usage({ from: "2026-11-16", to: "2026-11-16", limit: 9 }).map(({ paidNano }) => paidNano)
     expect(spent()).toEqual([170n])
     await topUp("key:k1", 500n)
-    await fold()
+    await flushAll()
     expect(spent()).toEqual([170n])
     expect(ledger.leftOf({ period: "day", limitNano: 1000n }, { keyId: "k1", tenant: "acme", at: now })).toBe(830n)
   })
@@ -138,7 +138,7 @@ describe("an open debt", () => {
     await expect(ledger.topUp({ ...event, amountNano: 16n })).rejects.toMatchObject({ code: "idempotency_conflict" })
   })
 
-  test("an open debt is paid by what other requests did not need of their holds", async () => {
+  test("an open debt is paid by the freed part of other holds", async () => {
     await topUp("key:k1", 200n)
     const [first, second, third] = [await hold(), await hold({ amountNano: 60n }), await hold({ amountNano: 40n })]
     await ledger.settle(first, reported(150n))
@@ -150,7 +150,7 @@ describe("an open debt", () => {
     expect(ledger.receipt(second)).toMatchObject({ chargeNano: 30n, paidNano: 30n, owedNano: 0n })
   })
 
-  test("an open debt refuses to hold more for a stream under way", async () => {
+  test("an open debt prevents extending the hold of a running stream", async () => {
     await topUp("key:k1", 200n)
     const [first, second] = [await hold(), await hold()]
     await ledger.settle(first, reported(150n))
@@ -158,7 +158,7 @@ describe("an open debt", () => {
     await ledger.release(second)
   })
 
-  test("rests while another account pays, and is still there when the key pays again", async () => {
+  test("a debt stays while another account pays, and counts again when the key pays again", async () => {
     await owe20()
     await ledger.setFloor("key:k1", null)
     await ledger.settle(await hold(), reported(30n))
@@ -173,7 +173,7 @@ describe("a budget that reported usage exceeds", () => {
   const left = (limitNano: bigint, budget: Partial<Budget> = {}) =>
     ledger.leftOf({ period: "day", limitNano, ...budget }, { keyId: "k1", tenant: "acme", at: now })
 
-  test("a budget that reported usage exceeds has the overshoot less in its next periods, until they have made up for it", async () => {
+  test("an overshoot reduces the budget of the next periods until they have made up for it", async () => {
     await ledger.settle(await hold({ budgets: day(100n) }), reported(350n))
     expect(left(100n)).toBe(-250n)
     for (const expected of [-150n, -50n, 50n, 100n]) {
@@ -188,7 +188,7 @@ describe("a budget that reported usage exceeds", () => {
     await hold({ budgets: day(100n), amountNano: 100n })
   })
 
-  test("a budget that reported usage exceeds counts what was spent meanwhile", async () => {
+  test("an overshoot and the spending of the next period count together", async () => {
     await ledger.settle(await hold({ budgets: day(100n) }), reported(130n))
     now += DAY_MS
     await ledger.settle(await hold({ budgets: day(100n), amountNano: 60n }), reported(60n))
@@ -197,7 +197,7 @@ describe("a budget that reported usage exceeds", () => {
     expect(left(100n)).toBe(100n)
   })
 
-  test("a budget that reported usage exceeds has nothing carried over that other holds of the period gave back", async () => {
+  test("an overshoot is not carried over if other holds of the period freed as much", async () => {
     const other = await hold({ budgets: day(200n), amountNano: 100n })
     await ledger.settle(await hold({ budgets: day(200n) }), reported(150n))
     await ledger.settle(other, reported(20n))
@@ -205,13 +205,13 @@ describe("a budget that reported usage exceeds", () => {
     expect(left(200n)).toBe(200n)
   })
 
-  test("a budget that reported usage exceeds is judged by the limit that was in force then", async () => {
+  test("an overshoot is judged by the limit of its period", async () => {
     await ledger.settle(await hold({ budgets: day(1000n) }), reported(500n))
     now += DAY_MS
     expect(left(10n)).toBe(10n)
   })
 
-  test("that is raised makes up for it sooner", async () => {
+  test("a raised budget makes up for an overshoot sooner", async () => {
     await ledger.settle(await hold({ budgets: day(100n) }), reported(500n))
     now += DAY_MS
     expect(left(1000n)).toBe(600n)
@@ -223,7 +223,7 @@ describe("a budget that reported usage exceeds", () => {
     }
   })
 
-  test("of a tenant counts for all its keys, of a total for ever, and estimated usage is not carried", async () => {
+  test("a tenant's overshoot counts for all its keys, that of a total budget forever, and estimated usage is not carried over", async () => {
     const budgets: Budget[] = [
       { of: "tenant", period: "week", limitNano: 100n },
       { period: "total", limitNano: 120n },
@@ -237,7 +237,7 @@ describe("a budget that reported usage exceeds", () => {
     expect(ledger.leftOf({ period: "day", limitNano: 100n }, { keyId: "k2", tenant: "acme", at: now })).toBe(100n)
   })
 
-  test("a budget that reported usage exceeds takes over what a request of the day before exceeded it by", async () => {
+  test("a budget includes the overshoot of a request of the day before", async () => {
     const late = await hold({ budgets: day(100n) })
     now += DAY_MS
     await ledger.settle(await hold({ budgets: day(100n) }), reported(110n))
@@ -251,9 +251,9 @@ describe("a budget that reported usage exceeds", () => {
 describe("a clock that is set back", () => {
   const budgets: Budget[] = [{ of: "tenant", period: "day", limitNano: 100n }]
 
-  test("reopens no budget: spending counts on the last day that was spent on", async () => {
+  test("a clock set back reopens no budget: spending counts for the last day with spending", async () => {
     await ledger.settle(await hold({ budgets }), reported(100n))
-    for (const act of [() => {}, restart, fold, restart]) {
+    for (const act of [() => {}, restart, flushAll, restart]) {
       await act()
       now = NOON - DAY_MS
       await expect(hold({ budgets, amountNano: 1n })).rejects.toMatchObject({ code: "budget_exceeded" })

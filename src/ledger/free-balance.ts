@@ -1,17 +1,17 @@
-// What an account may still spend.
+// The free balance of an account.
 import type { LedgerAccountRow } from "../store/contract.ts"
 
 type AccountFunds = Pick<LedgerAccountRow, "postedNano" | "heldNano" | "floorNano" | "owedNano">
 
-/** More than anybody can spend. */
+/** More than any account can spend. */
 const UNLIMITED = 2n ** 63n
 
-/** What may still be spent: nothing while a debt is open. */
+/** The free balance: nothing while a debt is open. */
 export function freeOf(account: AccountFunds): bigint {
   return account.owedNano > 0n && account.floorNano !== null ? 0n : unheldOf(account)
 }
 
-/** What is neither held nor below the floor. */
+/** The balance that is neither held nor below the floor. */
 export function unheldOf({ postedNano, heldNano, floorNano }: Omit<AccountFunds, "owedNano">): bigint {
   return floorNano === null ? UNLIMITED : postedNano - heldNano - floorNano
 }

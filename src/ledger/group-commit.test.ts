@@ -3,7 +3,7 @@ import { GatewayError } from "../canonical/gateway-error.ts"
 import { StoreError } from "../store/contract.ts"
 import { GroupCommit } from "./group-commit.ts"
 
-/** A list that is written in transactions, and fails when told to. */
+/** A list with transactions that fails on demand. */
 class FakeStore {
   readonly durable: string[][] = []
   failure: Error | undefined
@@ -31,7 +31,7 @@ const setUp = () => {
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test("what comes in one turn is written in one transaction, in order", async () => {
+test("the writes of one turn are one transaction, in order", async () => {
   const { store, group } = setUp()
   const words = ["a", "b", "c"]
   expect(await Promise.all(words.map((word) => group.add(() => store.write(word))))).toEqual(words)
@@ -41,21 +41,23 @@ test("what comes in one turn is written in one transaction, in order", async () 
 
 test("no write is acknowledged before it is durable", async () => {
   const { store, group } = setUp()
-  const told: number[] = []
-  const both = ["a", "b"].map((word) => group.add(() => store.write(word)).then(() => told.push(store.durable.length)))
+  const durableCounts: number[] = []
+  const both = ["a", "b"].map((word) =>
+    group.add(() => store.write(word)).then(() => durableCounts.push(store.durable.length)),
+  )
   expect(store.durable).toEqual([])
   await Promise.all(both)
-  expect(told).toEqual([1, 1])
+  expect(durableCounts).toEqual([1, 1])
 })
 
-test("alone, it is written within the same turn", async () => {
+test("a single write happens within the same turn", async () => {
   const { store, group } = setUp()
   void group.add(() => store.write("a"))
   await turn()
   expect(store.durable).toEqual([["a"]])
 })
 
-test("many are written together with what the next turn brings, and no later", async () => {
+test("many writes are joined with those of the next turn, and no later", async () => {
   const { store, group } = setUp()
   const many = Array.from({ length: 8 }, (_, at) => group.add(() => store.write(`a${at}`)))
   setImmediate(() => many.push(group.add(() => store.write("b"))))
@@ -65,13 +67,13 @@ test("many are written together with what the next turn brings, and no later", a
   expect(store.durable.map(({ length }) => length)).toEqual([9])
 })
 
-test("a crowd is written in parts, so that others have their turn", async () => {
+test("very many writes are split into several transactions", async () => {
   const { store, group } = setUp()
   await Promise.all(Array.from({ length: 600 }, (_, at) => group.add(() => store.write(String(at)))))
   expect(store.durable.map(({ length }) => length)).toEqual([256, 256, 88])
 })
 
-test("flush writes all that waits, at once", async () => {
+test("flush writes all queued operations at once", async () => {
   const { store, group } = setUp()
   const all = Array.from({ length: 300 }, (_, at) => group.add(() => store.write(String(at))))
   group.flush()
@@ -79,7 +81,7 @@ test("flush writes all that waits, at once", async () => {
   await Promise.all(all)
 })
 
-describe("who fails", () => {
+describe("a failing write", () => {
   test("a failing write does not fail the others of its batch", async () => {
     const { store, group } = setUp()
     const refusal = new GatewayError("insufficient_balance", "no")
@@ -92,7 +94,7 @@ describe("who fails", () => {
     expect(store.durable).toEqual([["a", "b"]])
   })
 
-  test("by a fault of its own leaves nothing of itself, and the others are written", async () => {
+  test("a write with an unexpected error leaves nothing, and the others are written", async () => {
     const { store, group } = setUp()
     const before = group.add(() => store.write("a"))
     const fault = new TypeError("a bug")
@@ -106,7 +108,7 @@ describe("who fails", () => {
     expect(store.durable).toEqual([["a", "b"]])
   })
 
-  test("only where all is put together is found, and the others are written", async () => {
+  test("a write that fails only at commit is found, and the others are written", async () => {
     const { store, group } = setUp()
     store.forbidden = "bad"
     const all = await Promise.allSettled(["a", "bad", "b"].map((word) => group.add(() => store.write(word))))
@@ -114,7 +116,7 @@ describe("who fails", () => {
     expect(store.durable).toEqual([["a"], ["b"]])
   })
 
-  test("because the store does fails with all the others, and may try again", async () => {
+  test("if the store fails, all writes of the batch fail, and may be retried", async () => {
     const { store, group } = setUp()
     store.failure = new StoreError("full")
     const all = await Promise.allSettled(["a", "b"].map((word) => group.add(() => store.write(word))))

@@ -1,9 +1,9 @@
-// Writes the operations of one turn of the event loop in one transaction, of two where it brings many. Nobody waits when
-// nothing else goes on.
+// Writes the operations of one turn of the event loop in one transaction, or of two turns if there are many. A single
+// operation does not wait.
 import { GatewayError } from "../canonical/gateway-error.ts"
 import { StoreError } from "../store/contract.ts"
 
-/** Runs within the transaction. What it refuses it refuses with a GatewayError, before it has written anything. */
+/** Runs within the transaction. It refuses with a GatewayError, before it has written anything. */
 type TransactionWork = () => unknown
 
 interface QueuedWork {
@@ -16,12 +16,15 @@ class RefusedWork {
   constructor(readonly error: GatewayError) {}
 }
 
-/** All of it or nothing; throws a StoreError where the store failed. */
+/** Atomic; throws a StoreError if the store failed. */
 type RunTransaction = <Result>(work: () => Result) => Result
 
-/** So many wait for the next turn, which brings about as many again: a transaction costs little more for them. */
+/**
+ * This many operations wait for the next turn, which brings about as many again: a transaction costs little more for
+ * them.
+ */
 const MANY = 8
-/** So many at once, then others have their turn. */
+/** Maximum operations per transaction. */
 const MAX_GROUP = 256
 
 export class GroupCommit {
@@ -38,7 +41,7 @@ export class GroupCommit {
     return promise
   }
 
-  /** Writes all that waits, at once. */
+  /** Writes all queued operations at once. */
   flush(): void {
     do this.write(this.waiting.splice(0, MAX_GROUP))
     while (this.waiting.length > 0)
@@ -47,7 +50,7 @@ export class GroupCommit {
   private schedule(): void {
     if (this.scheduled) return
     this.scheduled = true
-    // After the input of this turn, so that all it brings is written together; before the next is waited for.
+    // After the input of this turn, so that all of it is written together, and before the next poll.
     setImmediate(() => {
       const { length } = this.waiting
       if (length >= MANY && length < MAX_GROUP) setImmediate(() => this.writeWaiting())
@@ -73,7 +76,7 @@ export class GroupCommit {
       if (thrown instanceof StoreError) rejectAll(group, thrown)
       else if (faulty) this.writeWithout(faulty, { group, thrown })
       else if (group.length === 1) group[0]?.reject(thrown)
-      // It shows only in what they make together, at the end: alone, each shows whether it is the one.
+      // The group failed as a whole, at commit; written alone, each operation shows if it is the cause.
       else for (const each of group) this.write([each])
     }
   }

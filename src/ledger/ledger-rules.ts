@@ -1,5 +1,5 @@
-// What is written for each operation, within a transaction that somebody else begins and ends. Everything is refused
-// before anything is written, and every sum that decides is read in the same transaction.
+// The entries of each ledger operation, within a transaction of the caller. Everything is checked before anything is
+// written, and every sum that decides is read in the same transaction.
 import { GatewayError } from "../canonical/gateway-error.ts"
 import { usdOfNano } from "../canonical/usd.ts"
 import type {
@@ -26,20 +26,20 @@ export interface HoldRequest {
   readonly at: number
 }
 
-/** How a hold ended. */
+/** The outcome of a hold. */
 export interface SettledHold {
   readonly outcome: Extract<EntryKind, "settled" | "released" | "recovered">
-  /** What the request cost. */
+  /** The cost of the request. */
   readonly chargeNano: bigint
-  /** What was taken from the paying account: the charge and what is in suspense, without what it owes or was written off. */
+  /** The amount taken from the paying account: the charge and the suspense, without debt and write-off. */
   readonly paidNano: bigint
-  /** What neither the hold nor the balance covered of estimated usage. */
+  /** Estimated usage that neither the hold nor the balance covered. */
   readonly writtenOffNano: bigint
-  /** The same of reported usage: a debt of the paying account. */
+  /** Reported usage that neither covered: a debt of the paying account. */
   readonly owedNano: bigint
   /** Held when the process died, not known to be owed, and not returned yet. */
   readonly suspendedNano: bigint
-  /** What has come back of that. */
+  /** The part of it that was returned. */
   readonly returnedNano: bigint
 }
 
@@ -47,17 +47,17 @@ export interface HoldClosure {
   readonly outcome: SettledHold["outcome"]
   readonly chargeNano: bigint
   readonly suspendedNano: bigint
-  /** Whether a shortfall becomes a debt; else it is written off. */
+  /** True if a shortfall becomes a debt; else it is written off. */
   readonly mayOwe: boolean
   readonly at: number
   readonly protocol: string | null
-  /** Null where nothing was used. */
+  /** Null if nothing was used. */
   readonly use: EntryUsage | null
-  /** What else the receipt is to show, as JSON. */
+  /** Other facts for the receipt, as JSON. */
   readonly facts: string | null
 }
 
-/** How a hold has ended, and the entry it was booked as. */
+/** The outcome of a hold, and its entry. */
 export interface ClosedHold {
   readonly settled: SettledHold
   readonly entry: BookedEntry
@@ -72,10 +72,10 @@ export interface LedgerTopUp {
   readonly at: number
 }
 
-/** A thousand million USD: sums of such amounts are far from where integers end. */
+/** A thousand million USD: sums of such amounts stay far below the integer limit. */
 export const MAX_NANO = 10n ** 18n
 
-/** The usage of a request whose end is unknown. */
+/** The usage of a request whose outcome is unknown. */
 export const UNKNOWN_USE: EntryUsage = { model: "unknown", provider: "unknown", counts: {}, priceVersion: null }
 
 export class LedgerRules {
@@ -85,9 +85,9 @@ export class LedgerRules {
     this.budgets = new BudgetRules(table)
   }
 
-  hold(wish: HoldRequest, epoch: number): void {
+  hold(request: HoldRequest, epoch: number): void {
     const { accounts, holds } = this.table
-    const { requestId, tenant, keyId, amountNano, budgets = NONE, at } = wish
+    const { requestId, tenant, keyId, amountNano, budgets = NONE, at } = request
     const found = accounts.payer(keyId, tenant)
     if (found) refuseAboveBalance(found, amountNano)
     const day = budgets.length > 0 ? this.dayOf({ keyId, tenant, at }) : dayOf(at)
@@ -110,7 +110,7 @@ export class LedgerRules {
     if (!holds.insert(row)) throw new Error(`request ${requestId} is held already, or has ended`)
   }
 
-  /** False where it does not fit, or nothing is held any more. */
+  /** False if it does not fit, or the hold is no longer open. */
   extend(requestId: string, moreNano: bigint): boolean {
     const { accounts, holds } = this.table
     const hold = holds.find(requestId)
@@ -120,7 +120,7 @@ export class LedgerRules {
     return true
   }
 
-  /** The paying account pays what it can; the rest of the hold is free again, and pays first what the account owes. */
+  /** The paying account pays as much as it can; the rest of the hold is freed, and first repays the account's debt. */
   closeHold(hold: HoldRow, ending: HoldClosure): SettledHold {
     const { outcome, chargeNano, suspendedNano, mayOwe, at, protocol, use, facts } = ending
     const { requestId, accountId, tenant, keyId, amountNano, day } = hold
@@ -159,7 +159,7 @@ export class LedgerRules {
     return { outcome, chargeNano, paidNano, writtenOffNano, owedNano, suspendedNano, returnedNano: 0n }
   }
 
-  /** How a request has ended; undefined where it has not. */
+  /** The outcome of a request; undefined if it has not ended. */
   findClosedHold(requestId: string): ClosedHold | undefined {
     const entry = this.table.entries.ofRequest(requestId)
     if (!entry) return undefined
@@ -167,7 +167,7 @@ export class LedgerRules {
     const settled: SettledHold = {
       outcome: entry.kind as SettledHold["outcome"],
       chargeNano: nano.revenue,
-      // What it paid of a debt was not for this request.
+      // Repaid debt was not for this request.
       paidNano: nano.debt > 0n ? -nano.account - nano.debt : -nano.account,
       writtenOffNano: -nano.writeOff,
       owedNano: nano.debt < 0n ? -nano.debt : 0n,
@@ -177,7 +177,7 @@ export class LedgerRules {
     return { settled: nano.suspense === 0n ? settled : this.afterSuspense(requestId, settled), entry }
   }
 
-  /** Charges some of what a recovered request has in suspense and returns the rest, once. False where there is nothing. */
+  /** Charges a part of a recovered request's suspense and returns the rest, once. False if there is none. */
   endSuspense(requestId: string, { chargeNano, at }: SuspenseClosure): boolean {
     const { suspense, entries, accounts } = this.table
     const row = suspense.find(requestId)
@@ -203,8 +203,8 @@ export class LedgerRules {
       debt: repaidNano,
     }
     const kind = chargedNano > 0n ? "suspense-settled" : "suspense-returned"
-    const who = { requestId: null, eventId: requestId, tenant, keyId, accountId }
-    entries.insert({ kind, ...who, day, at, nano, heldNano: null, protocol: null, use: UNKNOWN_USE }, null)
+    const owner = { requestId: null, eventId: requestId, tenant, keyId, accountId }
+    entries.insert({ kind, ...owner, day, at, nano, heldNano: null, protocol: null, use: UNKNOWN_USE }, null)
     return true
   }
 
@@ -220,14 +220,14 @@ export class LedgerRules {
       throw new GatewayError("idempotency_conflict", message)
     }
     const account = accounts.find(name) ?? accounts.insert(name, 0n)
-    // What was spent while nothing limited it is not to be paid from the first balance.
+    // Spending while the account was unlimited is not paid from its first balance.
     if (account.floorNano === null) accounts.setFloor(account.id, account.postedNano - account.heldNano)
     const repaidNano = minNano(account.owedNano, amountNano)
     const nothingElse = { revenue: 0n, suspense: 0n, writeOff: 0n }
     const nano = { account: amountNano - repaidNano, funding: -amountNano, ...nothingElse, debt: repaidNano }
-    const who = { requestId: null, eventId, tenant: null, keyId: null, accountId: account.id }
+    const owner = { requestId: null, eventId, tenant: null, keyId: null, accountId: account.id }
     const nothing = { heldNano: null, protocol: null, use: null }
-    entries.insert({ kind: "top-up", ...who, day: dayOf(at), at, nano, ...nothing }, null)
+    entries.insert({ kind: "top-up", ...owner, day: dayOf(at), at, nano, ...nothing }, null)
   }
 
   setFloor(name: string, floorNano: bigint | null): void {
@@ -243,12 +243,12 @@ export class LedgerRules {
     else accounts.insert(name, floorNano)
   }
 
-  /** The day that spending counts on: that of a time, but never one before the last that was spent on. */
+  /** The day that spending counts for: never before the last day with spending. */
   dayOf({ keyId, tenant, at }: { readonly keyId: string; readonly tenant: string; readonly at: number }): number {
     return this.table.spend.latestDay({ keyId, tenant }, dayOf(at))
   }
 
-  /** What has become of what it had in suspense. */
+  /** Adds the later outcome of the suspense. */
   private afterSuspense(requestId: string, settled: SettledHold): SettledHold {
     const { suspense, entries } = this.table
     const endedBy = suspense.find(requestId)?.endedBy ?? null
@@ -261,7 +261,7 @@ export class LedgerRules {
   }
 }
 
-/** How much of what is in suspense is charged; all of it where that is undefined. */
+/** The part of the suspense to charge; undefined is all of it. */
 interface SuspenseClosure {
   readonly chargeNano: bigint | undefined
   readonly at: number
@@ -269,7 +269,7 @@ interface SuspenseClosure {
 
 const NONE: readonly Budget[] = []
 
-/** What an account pays of its debt when so much comes free. One that nothing limits pays it by its next top-up. */
+/** The part of an account's debt that a freed amount repays. An unlimited account repays with its next top-up. */
 function repayableNano({ owedNano, floorNano }: LedgerAccountRow, freedNano: bigint): bigint {
   return floorNano === null ? 0n : minNano(owedNano, freedNano)
 }

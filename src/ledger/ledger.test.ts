@@ -32,16 +32,16 @@ function start() {
   return ledger.recover()
 }
 
-/** The process ends with what is open left open, and another begins. */
+/** Simulates a crash with open holds, and a restart. */
 function restart() {
   store.close()
   return start()
 }
 
 let requests = 0
-const hold = async (wish: Partial<HoldRequest> = {}) => {
-  const requestId = wish.requestId ?? `request-${++requests}`
-  await ledger.hold({ requestId, tenant: "acme", keyId: "k1", amountNano: 100n, at: now, ...wish })
+const hold = async (request: Partial<HoldRequest> = {}) => {
+  const requestId = request.requestId ?? `request-${++requests}`
+  await ledger.hold({ requestId, tenant: "acme", keyId: "k1", amountNano: 100n, at: now, ...request })
   return requestId
 }
 const settlement = (chargeNano: bigint, more: Partial<Settlement> = {}): Settlement => ({
@@ -53,7 +53,7 @@ const topUp = (account: string, amountNano: bigint) =>
 const posted = (account: string) => ledger.balance(account)?.postedNano
 
 describe("a hold", () => {
-  test("sets its amount aside on the key's own account, else on its tenant's", async () => {
+  test("a hold reserves its amount on the key's own account, else on its tenant's", async () => {
     await topUp("key:k1", 1000n)
     await hold()
     await hold({ keyId: "k2" })
@@ -69,7 +69,7 @@ describe("a hold", () => {
     expect(ledger.balance("key:k2")).toBeUndefined()
   })
 
-  test("a hold is refused above what is free, saying what was needed and what is there", async () => {
+  test("a hold above the free balance is refused, with the needed and the free amount", async () => {
     await topUp("key:k1", 1_500_000_000n)
     await hold({ amountNano: 1_000_000_000n })
     const refused = hold({ amountNano: 500_000_001n })
@@ -95,11 +95,11 @@ describe("a hold", () => {
   test("a hold needs an amount, and a ledger that has recovered", () => {
     expect(hold({ amountNano: -1n })).rejects.toThrow(RangeError)
     const idle = new Ledger({ table: store.ledger })
-    const wish = { requestId: "r", tenant: "t", keyId: "k", amountNano: 1n, at: now }
-    expect(idle.hold(wish)).rejects.toThrow("before it has recovered")
+    const request = { requestId: "r", tenant: "t", keyId: "k", amountNano: 1n, at: now }
+    expect(idle.hold(request)).rejects.toThrow("before it has recovered")
   })
 
-  test("500 at once on a balance worth 10 admit exactly 10 (I4)", async () => {
+  test("500 holds at once on a balance for 10 admit exactly 10 (I4)", async () => {
     await topUp("key:k1", 1099n)
     const all = await Promise.allSettled(Array.from({ length: 500 }, () => hold()))
     const refused = all.filter(({ status }) => status === "rejected")
@@ -108,7 +108,7 @@ describe("a hold", () => {
     expect(ledger.balance("key:k1")?.freeNano).toBe(99n)
   })
 
-  test("500 of mixed sizes at once: each one that fits when its turn comes is admitted", async () => {
+  test("of 500 holds of mixed sizes at once, each that fits in turn is admitted", async () => {
     await topUp("key:k1", 1000n)
     const amounts = Array.from({ length: 500 }, (_, at) => BigInt(1 + ((at * 37) % 90)))
     const all = await Promise.allSettled(amounts.map((amountNano) => hold({ amountNano })))
@@ -123,7 +123,7 @@ describe("a hold", () => {
 })
 
 describe("an extension", () => {
-  test("an extension holds more where it fits, and changes nothing where it does not", async () => {
+  test("an extension holds more if it fits, and changes nothing otherwise", async () => {
     await topUp("key:k1", 150n)
     const requestId = await hold()
     expect(await ledger.extend(requestId, 51n)).toBe(false)
@@ -138,7 +138,7 @@ describe("an extension", () => {
     expect(await ledger.extend(requestId, 20n)).toBe(true)
   })
 
-  test("an extension keeps within them too when a transaction has failed meanwhile", async () => {
+  test("an extension keeps within the budgets even after a failed transaction", async () => {
     const [requestId, other] = [await hold({ budgets: [{ period: "day", limitNano: 220n }] }), await hold()]
     const also = () => {
       throw new TypeError("a bug")
@@ -148,16 +148,16 @@ describe("an extension", () => {
     expect(await ledger.extend(requestId, 20n)).toBe(true)
   })
 
-  test("an extension of what has ended, or never began, does not fit", async () => {
+  test("an extension of an ended or unknown request does not fit", async () => {
     const requestId = await hold()
     await ledger.release(requestId)
     expect(await ledger.extend(requestId, 1n)).toBe(false)
-    expect(await ledger.extend("nobody", 1n)).toBe(false)
+    expect(await ledger.extend("unknown", 1n)).toBe(false)
   })
 })
 
 describe("a settlement", () => {
-  test("books the charge from who pays to revenue, and frees the rest", async () => {
+  test("a settlement books the charge from the paying account to revenue, and frees the rest", async () => {
     await topUp("key:k1", 1000n)
     const requestId = await hold()
     const settled = await ledger.settle(requestId, settlement(30n))
@@ -169,7 +169,7 @@ describe("a settlement", () => {
     expect([posted("revenue"), posted("funding")]).toEqual([30n, -1000n])
   })
 
-  test("done again changes nothing and tells the first outcome, at once or after a restart (I5)", async () => {
+  test("a repeated settlement changes nothing and returns the first outcome, even after a restart (I5)", async () => {
     const requestId = await hold()
     const both = [settlement(30n), settlement(40n)].map((each) => ledger.settle(requestId, each))
     const [first, second] = await Promise.all(both)
@@ -180,22 +180,22 @@ describe("a settlement", () => {
     expect(posted("revenue")).toBe(30n)
   })
 
-  test("above the hold draws on the free balance, and what that does not cover is written off (I10)", async () => {
+  test("a settlement above the hold uses the free balance, and the rest is written off (I10)", async () => {
     await topUp("key:k1", 150n)
     const requestId = await hold()
     expect(await ledger.settle(requestId, settlement(170n))).toMatchObject({ paidNano: 150n, writtenOffNano: 20n })
     expect([posted("key:k1"), posted("revenue"), posted("write-off")]).toEqual([0n, 170n, -20n])
   })
 
-  test("a settlement does not touch what others hold", async () => {
+  test("a settlement does not touch other holds", async () => {
     await topUp("key:k1", 150n)
     const [first, second] = [await hold(), await hold({ amountNano: 50n })]
     expect(await ledger.settle(first, settlement(120n))).toMatchObject({ paidNano: 100n, writtenOffNano: 20n })
     expect(await ledger.settle(second, settlement(50n))).toMatchObject({ paidNano: 50n, writtenOffNano: 0n })
   })
 
-  test("a settlement of what was never held is a fault (I9)", () => {
-    expect(ledger.settle("nobody", settlement(1n))).rejects.toThrow("never held")
+  test("a settlement without a hold is an error (I9)", () => {
+    expect(ledger.settle("unknown", settlement(1n))).rejects.toThrow("never held")
   })
 
   test("a settlement is never a credit, and counts whole tokens", async () => {
@@ -207,13 +207,13 @@ describe("a settlement", () => {
   })
 })
 
-describe("what is written with a settlement", () => {
-  /** Any table of the store will do. */
+describe("a write alongside a settlement", () => {
+  /** Any table of the store. */
   const credential = () => store.credentials.find("p")?.address
   const put = (address: string) =>
     store.credentials.put({ provider: "p", address, sealed: "s", setAt: now, settings: null })
 
-  test("what is written with a settlement is written once, when the settlement is booked", async () => {
+  test("a write alongside a settlement happens once, when the settlement is booked", async () => {
     const requestId = await hold()
     const both = ["first", "again"].map((word) => ledger.settle(requestId, settlement(30n, { also: () => put(word) })))
     await Promise.all(both)
@@ -241,7 +241,7 @@ describe("what is written with a settlement", () => {
 })
 
 describe("a release", () => {
-  test("charges nothing and frees the hold", async () => {
+  test("a release charges nothing and frees the hold", async () => {
     const requestId = await hold()
     expect(await ledger.release(requestId)).toMatchObject({ outcome: "released", paidNano: 0n })
     expect(ledger.balance("tenant:acme")).toMatchObject({ postedNano: 0n, heldNano: 0n })
@@ -249,9 +249,9 @@ describe("a release", () => {
     expect(await ledger.settle(requestId, settlement(5n))).toMatchObject({ outcome: "released", chargeNano: 0n })
   })
 
-  test("a release of what was never held does nothing", async () => {
-    expect(await ledger.release("nobody")).toMatchObject({ outcome: "released", chargeNano: 0n })
-    expect(ledger.receipt("nobody")).toBeUndefined()
+  test("a release without a hold does nothing", async () => {
+    expect(await ledger.release("unknown")).toMatchObject({ outcome: "released", chargeNano: 0n })
+    expect(ledger.receipt("unknown")).toBeUndefined()
   })
 
   test("a release may leave a receipt", async () => {
@@ -263,7 +263,7 @@ describe("a release", () => {
 })
 
 describe("a start", () => {
-  test("charges what was known to be owed of what it finds open, and puts the rest in suspense", async () => {
+  test("a start charges the known cost of open holds, and puts the rest in suspense", async () => {
     await topUp("key:k1", 1000n)
     const [noted, silent] = [await hold(), await hold({ amountNano: 50n })]
     ledger.note(noted, { lowerBoundNano: 40n })
@@ -276,7 +276,7 @@ describe("a start", () => {
     expect(await ledger.settle(silent, settlement(9n))).toMatchObject({ outcome: "recovered", chargeNano: 0n })
   })
 
-  test("charges a lower bound above the hold as a settlement would", async () => {
+  test("a start charges a lower bound above the hold as a settlement would", async () => {
     await topUp("key:k1", 110n)
     const requestId = await hold()
     ledger.note(requestId, { lowerBoundNano: 130n })
@@ -285,7 +285,7 @@ describe("a start", () => {
     expect(ledger.receipt(requestId)).toMatchObject({ paidNano: 110n, writtenOffNano: 20n })
   })
 
-  test("a start pays first for what was held first, whichever was written last, where there is not enough for all", async () => {
+  test("a start pays for the oldest hold first if there is not enough for all", async () => {
     await topUp("key:k1", 10n)
     const [first, second] = [await hold({ amountNano: 0n }), await hold({ amountNano: 0n })]
     for (const requestId of [second, first]) {
@@ -297,7 +297,7 @@ describe("a start", () => {
     expect(ledger.receipt(second)).toMatchObject({ paidNano: 0n, writtenOffNano: 10n })
   })
 
-  test("again changes nothing, and leaves alone what this run holds (I18)", async () => {
+  test("a repeated recovery changes nothing, and spares the holds of this process (I18)", async () => {
     await hold()
     expect(restart().holds).toBe(1)
     const requestId = await hold()
@@ -306,13 +306,13 @@ describe("a start", () => {
     expect(restart().holds).toBe(0)
   })
 
-  test("recovers more than it takes at once", async () => {
+  test("a start recovers more holds than one batch", async () => {
     await Promise.all(Array.from({ length: 600 }, () => hold({ amountNano: 1n })))
     expect(restart()).toEqual({ holds: 600, chargeNano: 0n, suspendedNano: 600n })
   })
 })
 
-test("a lower bound is written within a second, also when nothing else is", async () => {
+test("a lower bound is written within a second, even without other writes", async () => {
   const requestId = await hold()
   ledger.note(requestId, { lowerBoundNano: 5n })
   await Bun.sleep(1200)
@@ -322,7 +322,7 @@ test("a lower bound is written within a second, also when nothing else is", asyn
 describe("a budget", () => {
   const day = (limitNano: bigint) => [{ period: "day", limitNano } as const]
 
-  test("a budget counts what is spent and what is held, and says when it begins anew", async () => {
+  test("a budget counts spending and holds, and reports when it resets", async () => {
     await ledger.settle(await hold(), settlement(60n))
     await hold({ amountNano: 30n })
     const refused = hold({ amountNano: 11n, budgets: day(100n) })
@@ -339,14 +339,14 @@ describe("a budget", () => {
     expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(10)
   })
 
-  test("a budget is the key's; a tenant's counts all its keys", async () => {
+  test("a key's budget counts the key, and a tenant's counts all its keys", async () => {
     await hold({ keyId: "k1" })
     await hold({ keyId: "k2", budgets: day(100n) })
     const budgets = [{ of: "tenant", period: "month", limitNano: 299n } as const]
     expect(hold({ keyId: "k3", budgets })).rejects.toThrow("the tenant's budget")
   })
 
-  test("a budget takes a settlement in the window of its hold, across midnight and a restart (I16)", async () => {
+  test("a budget counts a settlement in the window of its hold, across midnight and a restart (I16)", async () => {
     const late = await hold()
     now += DAY_MS
     await ledger.settle(late, settlement(100n))
@@ -372,8 +372,8 @@ describe("a budget", () => {
     ["week", 100n],
     ["month", 300n],
     ["total", 700n],
-  ] as const)("per %s counts that window alone", async (period, spent) => {
-    // Looked at on a Sunday: the day before it, the Sunday before, and the month before.
+  ] as const)("a budget per %s counts only that window", async (period, spent) => {
+    // On a Sunday: the day before it, the Sunday before, and the month before.
     for (const [date, amountNano] of [
       [14, 100n],
       [8, 200n],
@@ -398,7 +398,7 @@ describe("a top-up", () => {
   })
 
   test.each([{ amountNano: 101n }, { account: "key:k2" }])(
-    "a top-up is refused where the event was another: %p",
+    "a top-up with the event id of another payment is refused: %p",
     async (other) => {
       await ledger.topUp(event)
       expect(ledger.topUp({ ...event, ...other })).rejects.toMatchObject({ code: "idempotency_conflict" })
@@ -406,13 +406,13 @@ describe("a top-up", () => {
   )
 
   test.each([{ amountNano: 0n }, { amountNano: -1n }, { amountNano: 10n ** 19n }, { account: "revenue" }])(
-    "a top-up is refused: %p",
+    "an invalid top-up is refused: %p",
     (other) => {
       expect(ledger.topUp({ ...event, ...other })).rejects.toMatchObject({ code: "invalid_parameter" })
     },
   )
 
-  test("limits a tenant that was not, and does not pay for what it has spent until then", async () => {
+  test("a first top-up limits a tenant, and does not pay for its earlier spending", async () => {
     await ledger.settle(await hold(), settlement(70n))
     await hold()
     await topUp("tenant:acme", 500n)
@@ -420,7 +420,7 @@ describe("a top-up", () => {
     expect(hold({ amountNano: 501n })).rejects.toMatchObject({ code: "insufficient_balance" })
   })
 
-  test("a top-up of several at once limits an account once", async () => {
+  test("several first top-ups at once limit an account once", async () => {
     await ledger.settle(await hold(), settlement(70n))
     await Promise.all([topUp("tenant:acme", 10n), hold({ amountNano: 10n }), topUp("tenant:acme", 5n)])
     expect(ledger.balance("tenant:acme")?.freeNano).toBe(5n)
@@ -428,7 +428,7 @@ describe("a top-up", () => {
 })
 
 describe("a floor", () => {
-  test("a floor can be taken away, and given again", async () => {
+  test("a floor can be removed and set again", async () => {
     await ledger.setFloor("key:k1", 0n)
     expect(hold()).rejects.toMatchObject({ code: "insufficient_balance" })
     await ledger.setFloor("key:k1", null)
@@ -436,7 +436,7 @@ describe("a floor", () => {
     expect(ledger.balance("key:k1")?.freeNano).toBeNull()
   })
 
-  test("a floor cannot be above what there is", async () => {
+  test("a floor above the balance is refused", async () => {
     await topUp("key:k1", 100n)
     expect(ledger.setFloor("key:k1", 101n)).rejects.toMatchObject({ code: "invalid_parameter", param: "floor" })
     expect(ledger.setFloor("key:new", 1n)).rejects.toMatchObject({ code: "invalid_parameter" })
@@ -446,7 +446,7 @@ describe("a floor", () => {
 })
 
 describe("a receipt", () => {
-  test("a receipt shows what was booked, the usage, and the prices by their version", async () => {
+  test("a receipt shows the booked amounts, the usage, and the version of the prices", async () => {
     const requestId = await hold()
     const pricing = { input: "1", output: "2" }
     await ledger.settle(requestId, settlement(30n, { pricing, facts: { estimated: true } }))
@@ -459,7 +459,7 @@ describe("a receipt", () => {
     expect(ledger.receipt(requestId, "other")).toBeUndefined()
   })
 
-  test("a receipt loses its facts when they are dropped, at most so many at once, and nothing of what was booked", async () => {
+  test("dropped receipts lose their facts, a bounded number at once, and no booked amount", async () => {
     const ids = await Promise.all([hold(), hold(), hold()])
     for (const id of ids) await ledger.settle(id, settlement(30n))
     expect(await ledger.dropReceiptsBefore(now, 10)).toBe(0)
@@ -471,8 +471,8 @@ describe("a receipt", () => {
 
 describe("usage", () => {
   const all = { from: "2026-01-01", to: "2027-01-01", limit: 100 }
-  const use = async (wish: Partial<HoldRequest>, more: Partial<Settlement> = {}) =>
-    ledger.settle(await hold(wish), settlement(10n, more))
+  const use = async (request: Partial<HoldRequest>, more: Partial<Settlement> = {}) =>
+    ledger.settle(await hold(request), settlement(10n, more))
 
   test("usage is summed by day, key, model and provider", async () => {
     await use({})
@@ -492,13 +492,13 @@ describe("usage", () => {
     expect(small).toMatchObject({ model: "m/small", requests: 1 })
   })
 
-  test("usage counts on the day of the hold, and what was recovered too", async () => {
+  test("usage counts for the day of the hold, including recovered requests", async () => {
     await hold({ at: NOON - DAY_MS })
     restart()
     expect(ledger.usage(all)).toMatchObject([{ date: "2026-11-14", model: "unknown", requests: 1, paidNano: 100n }])
   })
 
-  test("usage is read in pages, all rows once, whatever is asked for", async () => {
+  test("usage is read in pages with every row once, for any filter", async () => {
     for (const tenant of ["acme", "beta"])
       for (const keyId of [`${tenant}-1`, `${tenant}-2`])
         for (const day of [0, 1, 5])
@@ -527,7 +527,7 @@ describe("usage", () => {
     expect(ledger.usage({ ...all, from: "2026-11-14", to: "2026-11-14" })).toHaveLength(8)
   })
 
-  test("before a date is dropped, so many rows at once", async () => {
+  test("usage before a date is dropped, a bounded number of rows at once", async () => {
     for (const day of [0, 1, 2, 3]) await use({ at: NOON - day * DAY_MS })
     expect(await ledger.dropUsageBefore("2026-11-15", 2)).toBe(2)
     expect(ledger.usage(all).map(({ date }) => date)).toEqual(["2026-11-14", "2026-11-15"])
@@ -535,7 +535,7 @@ describe("usage", () => {
     expect(await ledger.dropUsageBefore("2026-11-15", 2)).toBe(0)
   })
 
-  test("usage is refused where the question is none", () => {
+  test("an invalid usage query is refused", () => {
     expect(() => ledger.usage({ ...all, from: "yesterday" })).toThrow("not a date")
     expect(() => ledger.usage({ ...all, keyId: "k1" })).toThrow("must name its tenant")
   })

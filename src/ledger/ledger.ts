@@ -1,5 +1,5 @@
-// The books of the gateway: what a call may cost is held before it is made and settled exactly once after, every amount
-// moves from one account to another, and nothing counts before it is durable.
+// The gateway's ledger: the maximum cost of a call is held before it is made and settled exactly once after, every
+// amount moves between accounts, and nothing counts before it is durable.
 import { GatewayError } from "../canonical/gateway-error.ts"
 import type { JsonObject } from "../canonical/json.ts"
 import type { Pricing } from "../canonical/model.ts"
@@ -33,45 +33,45 @@ import { verifyLedger } from "./verify-ledger.ts"
 export interface LedgerOptions {
   readonly table: LedgerTable
   readonly now?: () => number
-  /** After how long amounts in suspense are returned; a day by default. */
+  /** The time after which amounts in suspense are returned; a day by default. */
   readonly returnSuspenseAfterMs?: number
 }
 
-/** What a request came to. */
+/** The result of a request. */
 export interface Settlement {
   readonly chargeNano: bigint
-  /** The provider reported the usage: what neither hold nor balance covers is owed, and not written off. */
+  /** The provider reported the usage: a shortfall becomes a debt instead of a write-off. */
   readonly mayOwe?: boolean | undefined
   /** The model and provider that answered. */
   readonly model: string
   readonly provider: string
   readonly usage: Usage
   readonly images?: number | undefined
-  /** What the charge was reckoned by; the receipt names its version. */
+  /** The prices of the charge; the receipt names their version. */
   readonly pricing?: Pricing | undefined
-  /** What the caller spoke. */
+  /** The client's protocol. */
   readonly protocol?: string | undefined
-  /** What else the receipt is to show. */
+  /** Other facts for the receipt. */
   readonly facts?: JsonObject | undefined
-  /** Written in the same transaction, once, when the settlement is booked; where either fails, neither is written. */
+  /** Runs in the same transaction, once, when the settlement is booked; if either fails, neither is written. */
   readonly also?: (() => void) | undefined
 }
 
 /** Facts of a request that costs nothing. */
 export interface ReleaseDetails {
   readonly protocol?: string | undefined
-  /** What else the receipt is to show. */
+  /** Other facts for the receipt. */
   readonly facts?: JsonObject | undefined
 }
 
 export interface LedgerBalance {
   readonly postedNano: bigint
   readonly heldNano: bigint
-  /** null: not limited. */
+  /** Null is unlimited. */
   readonly floorNano: bigint | null
-  /** What may still be spent; null: not limited. */
+  /** The amount that may still be spent; null if unlimited. */
   readonly freeNano: bigint | null
-  /** What a top-up pays first; until then nothing may be spent. */
+  /** Debt, which a top-up pays first; until then nothing may be spent. */
   readonly owedNano: bigint
 }
 
@@ -80,11 +80,11 @@ export interface Receipt extends SettledHold {
   readonly tenant: string
   readonly keyId: string
   readonly at: number
-  /** Undefined where they have been dropped. */
+  /** Undefined if they were dropped. */
   readonly facts: JsonObject | undefined
 }
 
-/** What a start found open and ended. */
+/** The open holds that a start has closed. */
 export interface RecoveredHolds {
   readonly holds: number
   readonly chargeNano: bigint
@@ -92,7 +92,7 @@ export interface RecoveredHolds {
 }
 
 const RECOVERED_AT_ONCE = 256
-/** How long a lower bound may wait for others to be written with. */
+/** How long a lower bound may wait for other writes. */
 const NOTE_DELAY_MS = 1000
 const DAY_MS = 86_400_000
 
@@ -107,7 +107,7 @@ export class Ledger {
   private readonly notes = new Map<string, bigint>()
   private noteTimer: ReturnType<typeof setTimeout> | undefined
   private epoch: number | undefined
-  /** When the transaction began: all that is booked in it is booked then. */
+  /** The start of the transaction, which is the time of all its entries. */
   private at = 0
   private isWritten = true
 
@@ -122,7 +122,7 @@ export class Ledger {
     this.suspense = new SuspenseLedger({ table, rules: this.rules, write, now, returnAfterMs })
   }
 
-  /** Ends what earlier runs of the process left open. Nothing can be held before. */
+  /** Closes holds of earlier processes. Nothing can be held before. */
   recover(): RecoveredHolds {
     this.epoch ??= this.write(() => this.table.nextEpoch())
     const { epoch } = this
@@ -144,21 +144,21 @@ export class Ledger {
     }
   }
 
-  /** Resolves when the amount is held for good; else insufficient_balance, budget_exceeded or store_unavailable. */
-  hold(wish: HoldRequest): Promise<void> {
+  /** Resolves when the hold is durable; rejects with insufficient_balance, budget_exceeded or store_unavailable. */
+  hold(request: HoldRequest): Promise<void> {
     const { epoch } = this
     if (epoch === undefined) return Promise.reject(new Error("a ledger cannot hold amounts before it has recovered"))
-    const fault = amountFault(wish.amountNano)
-    return fault ? Promise.reject(fault) : this.group.add(() => this.rules.hold(wish, epoch))
+    const fault = amountFault(request.amountNano)
+    return fault ? Promise.reject(fault) : this.group.add(() => this.rules.hold(request, epoch))
   }
 
-  /** Whether that much more fits, and is now held too. */
+  /** Extends the hold; false if the amount does not fit. */
   extend(requestId: string, moreNano: bigint): Promise<boolean> {
     const fault = amountFault(moreNano)
     return fault ? Promise.reject(fault) : this.group.add(() => this.rules.extend(requestId, moreNano))
   }
 
-  /** What is known to be owed so far: what is charged if the process dies. Written with what is written next. */
+  /** Records the known cost so far, which is charged if the process dies. Written with the next write. */
   note(requestId: string, { lowerBoundNano }: { readonly lowerBoundNano: bigint }): void {
     const fault = amountFault(lowerBoundNano)
     if (fault) throw fault
@@ -172,7 +172,7 @@ export class Ledger {
     this.noteTimer.unref()
   }
 
-  /** Books the charge. Done again, it changes nothing and tells how the request has ended. */
+  /** Books the charge. Idempotent: repeated, it returns the first outcome. */
   settle(requestId: string, settlement: Settlement): Promise<SettledHold> {
     const fault = amountFault(settlement.chargeNano) ?? countFault(settlement)
     if (fault) return Promise.reject(fault)
@@ -182,21 +182,21 @@ export class Ledger {
     })
   }
 
-  /** Nothing was owed. Done again, or after a settlement, it changes nothing and tells how the request has ended. */
-  release(requestId: string, told: ReleaseDetails = {}): Promise<SettledHold> {
+  /** Releases the hold without a charge. Idempotent: repeated, or after a settlement, it returns the first outcome. */
+  release(requestId: string, details: ReleaseDetails = {}): Promise<SettledHold> {
     return this.group.add(() => {
       const hold = this.table.holds.find(requestId)
-      if (hold) return this.releaseOne(hold, told)
+      if (hold) return this.releaseOne(hold, details)
       return this.rules.findClosedHold(requestId)?.settled ?? { outcome: "released", ...NOTHING }
     })
   }
 
-  /** Books a payment, once per event. An account that nothing limited is limited from then on. */
+  /** Books a payment, once per event. An unlimited account is limited from then on. */
   topUp(topUp: LedgerTopUp): Promise<void> {
     return this.group.add(() => this.rules.topUp(topUp))
   }
 
-  /** Limits an account, opening it where it is not there: 0 for a plain balance, less for credit, null for no limit. */
+  /** Limits an account, opening it if needed: 0 for a plain balance, negative for credit, null for no limit. */
   setFloor(account: string, floorNano: bigint | null): Promise<void> {
     return this.group.add(() => this.rules.setFloor(account, floorNano))
   }
@@ -209,7 +209,7 @@ export class Ledger {
     return { postedNano, heldNano, floorNano, freeNano: floorNano === null ? null : freeOf(row), owedNano }
   }
 
-  /** What is left of a budget in the window of a time; less than 0 where more is spent, or was in the period before. */
+  /** The remainder of a budget in the window of a time; negative if it is exceeded, or was in the previous period. */
   leftOf(budget: Budget, { keyId, tenant, at }: { keyId: string; tenant: string; at: number }): bigint {
     return this.read(() => {
       const day = this.rules.dayOf({ keyId, tenant, at })
@@ -217,12 +217,12 @@ export class Ledger {
     })
   }
 
-  /** The day on which spending counts at a time: never one before the last that was spent on. */
+  /** The day that spending counts for at a time: never before the last day with spending. */
   spendingDay(spender: { keyId: string; tenant: string; at: number }): number {
     return this.read(() => this.rules.dayOf(spender))
   }
 
-  /** Undefined where there is none, or it is another tenant's than the one given. */
+  /** Undefined if there is none, or it belongs to another tenant than the given one. */
   receipt(requestId: string, tenant?: string): Receipt | undefined {
     return this.read(() => {
       const ended = this.rules.findClosedHold(requestId)
@@ -230,13 +230,13 @@ export class Ledger {
       const { tenant: owner, keyId, at } = ended.entry
       if (owner === null || keyId === null || (tenant !== undefined && owner !== tenant)) return undefined
       const facts = this.table.receipts.find(ended.entry.id)
-      const isTold = facts !== undefined && ended.settled.outcome !== "recovered"
-      const shown = isTold ? { ...entryFacts(ended.entry), ...JSON.parse(facts) } : undefined
+      const hasFacts = facts !== undefined && ended.settled.outcome !== "recovered"
+      const shown = hasFacts ? { ...entryFacts(ended.entry), ...JSON.parse(facts) } : undefined
       return { requestId, tenant: owner, keyId, at, ...ended.settled, facts: shown }
     })
   }
 
-  /** The prices that receipts name by this version. */
+  /** The prices of a version. */
   pricing(version: string): Pricing | undefined {
     return this.read(() => this.prices.find(version))
   }
@@ -245,39 +245,39 @@ export class Ledger {
     return this.read(() => readUsagePage(this.table.usage, query))
   }
 
-  /** Forgets at most `limit` rows of usage from before a date; how many it were. */
+  /** Drops at most `limit` rows of usage from before a date, and returns their number. */
   async dropUsageBefore(date: string, limit: number): Promise<number> {
     const day = parseDay(date)
     await this.compaction.flushAll().catch(throwUnavailable)
     return this.group.add(() => this.table.usage.dropBefore(day, limit))
   }
 
-  /** Forgets the facts of at most `limit` receipts from before a time; how many it were. What was booked stays. */
+  /** Drops the facts of at most `limit` receipts from before a time, and returns their number. Entries stay. */
   dropReceiptsBefore(time: number, limit: number): Promise<number> {
     return this.group.add(() => this.table.receipts.dropBefore(time, limit))
   }
 
-  /** Proves the invariants over everything ever booked, while others go on. */
+  /** Verifies the invariants over all entries, while requests go on. */
   verify(): Promise<LedgerProblem[]> {
     return verifyLedger(this.table, this.now())
   }
 
-  /** When the store was last written to, and whether it took that. */
+  /** The time of the last write to the store, and its outcome. */
   get lastWrite(): { readonly at: number; readonly succeeded: boolean } {
     return { at: this.at, succeeded: this.isWritten }
   }
 
-  /** Writes something that changes nothing; throws a StoreError where the store does not take it. */
+  /** Writes without changing anything; throws a StoreError if the store does not accept it. */
   probe(): void {
     this.write(() => this.table.touch())
   }
 
-  /** Writes what waits, at once. */
+  /** Writes the queued operations at once. */
   flush(): void {
     this.group.flush()
   }
 
-  /** Before the store is closed. */
+  /** Called before the store is closed. */
   stop(): void {
     this.flush()
     this.suspense.stop()
@@ -334,7 +334,7 @@ export class Ledger {
     return ended.settled
   }
 
-  /** Everything that is written is written here. */
+  /** All writes go through here. */
   private write<Result>(work: () => Result): Result {
     this.at = this.now()
     try {
@@ -378,7 +378,7 @@ function throwUnavailable(cause: unknown): never {
   throw new GatewayError("store_unavailable", "The gateway cannot read its ledger at the moment. Try again.", { cause })
 }
 
-/** What a receipt shows of what was booked. */
+/** The booked facts of a receipt. */
 function entryFacts({ protocol, heldNano, use }: BookedEntry): JsonObject {
   const held = heldNano === null ? {} : { held: usdOfNano(heldNano) }
   return { ...(protocol !== null && { protocol }), ...held, ...(use && usageFacts(use)) }
@@ -395,7 +395,7 @@ const NOTHING = {
   ...{ chargeNano: 0n, paidNano: 0n, writtenOffNano: 0n, owedNano: 0n, suspendedNano: 0n, returnedNano: 0n },
 }
 
-/** A refusal leaves what was written before it, so here it is a fault, which leaves nothing. */
+/** A refusal would keep the writes before it, so here it becomes a fault, which rolls everything back. */
 function writeAlongside(also: () => void): void {
   try {
     also()

@@ -4,14 +4,14 @@ import type { PriceTable } from "../store/contract.ts"
 import { priceVersion, pricingText } from "./cost.ts"
 
 export class PriceVersions {
-  /** A pricing is an object of the catalogue's that many requests share. */
+  /** A pricing is a catalogue object that many requests share. */
   private readonly versions = new WeakMap<Pricing, string>()
   private readonly recorded = new Set<string>()
   private readonly written = new Set<string>()
 
   constructor(private readonly table: PriceTable) {}
 
-  /** Its version, under which it can be found; within a transaction. */
+  /** The version of a pricing, which is stored if needed; within a transaction. */
   record(pricing: Pricing): string {
     const version = this.versions.get(pricing) ?? this.nameVersion(pricing)
     if (!this.recorded.has(version)) {
@@ -21,12 +21,12 @@ export class PriceVersions {
     return version
   }
 
-  /** The transaction is durable. */
+  /** Called when the transaction is durable. */
   committed(): void {
     for (const version of this.written) this.recorded.add(version)
   }
 
-  /** Another transaction may begin. */
+  /** Called before another transaction. */
   reset(): void {
     if (this.written.size > 0) this.written.clear()
   }

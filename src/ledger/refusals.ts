@@ -1,8 +1,8 @@
 // Error messages of the ledger.
 import { GatewayError } from "../canonical/gateway-error.ts"
 import { usdOfNano } from "../canonical/usd.ts"
-import type { LedgerAccountRow } from "../store/contract.ts"
-import { type BudgetPeriod, dateOfDay, windowOf } from "./budget.ts"
+import type { BudgetPeriod, LedgerAccountRow } from "../store/contract.ts"
+import { dateOfDay, windowOf } from "./budget.ts"
 import type { ExceededBudget } from "./budget-rules.ts"
 import { freeOf } from "./free-balance.ts"
 

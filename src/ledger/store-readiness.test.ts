@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { StoreReadiness } from "./store-readiness.ts"
 
-/** A ledger whose store works or does not, as the test says. */
+/** A ledger whose store fails on demand. */
 function stage() {
   let nowMs = 10_000
   const store = { works: true, probes: 0 }
@@ -26,16 +26,16 @@ function stage() {
   return { store, readiness, write, pass }
 }
 
-test("a store is probed at most once a second, however often it is asked for", () => {
+test("the store is probed at most once a second, however often readiness is read", () => {
   const { store, readiness, pass } = stage()
-  for (let asked = 0; asked < 5000; asked++) {
+  for (let calls = 0; calls < 5000; calls++) {
     expect(readiness.isWritable()).toBe(true)
     pass(1)
   }
   expect(store.probes).toBe(5)
 })
 
-test("a store that is written to is not probed", () => {
+test("a store with recent writes is not probed", () => {
   const { store, readiness, write, pass } = stage()
   for (let turn = 0; turn < 20; turn++) {
     write()
@@ -45,7 +45,7 @@ test("a store that is written to is not probed", () => {
   expect(store.probes).toBe(0)
 })
 
-test("a write that fails counts at once, and a probe tells when the store works again", () => {
+test("a failed write counts at once, and a probe detects recovery", () => {
   const { store, readiness, write, pass } = stage()
   expect(readiness.isWritable()).toBe(true)
   store.works = false
@@ -59,7 +59,7 @@ test("a write that fails counts at once, and a probe tells when the store works 
   expect(readiness.isWritable()).toBe(true)
 })
 
-test("a clock that is set back does not keep an old outcome", () => {
+test("an old outcome does not count after the clock was set back", () => {
   const { store, readiness, pass } = stage()
   expect(readiness.isWritable()).toBe(true)
   store.works = false

@@ -1,4 +1,4 @@
-// Whether the store takes writes: by the last one, or by a small one of its own where that is a while ago.
+// Reports if the store accepts writes: by the last write, or by a probe if that is too old.
 import type { Ledger } from "./ledger.ts"
 
 /** How long the outcome of a write counts: readiness checks probe the store at most this often. */
@@ -12,7 +12,7 @@ export class StoreReadiness {
 
   isWritable(): boolean {
     const { at, succeeded } = this.ledger.lastWrite
-    // A clock that was set back makes no old write fresh.
+    // If the clock was set back, an old write is not fresh.
     const age = this.now() - at
     if (age >= 0 && age < FRESH_MS) return succeeded
     try {

@@ -31,7 +31,7 @@ function start(options: { returnSuspenseAfterMs?: number } = {}) {
   return ledger.recover()
 }
 
-/** The process ends with what is open left open, and another begins. */
+/** Simulates a crash with open holds, and a restart. */
 function restart(options: { returnSuspenseAfterMs?: number } = {}) {
   ledger.stop()
   store.close()
@@ -45,7 +45,7 @@ async function hold(amountNano = 100n) {
   return requestId
 }
 
-/** Requests that were under way when the process died, each known to owe so much. */
+/** Requests in flight when the process died, each with a known cost. */
 async function leaveOpen(amounts: readonly bigint[], lowerBoundNano = 0n) {
   const ids: string[] = []
   for (const amountNano of amounts) ids.push(await hold(amountNano))
@@ -62,7 +62,7 @@ const listed = () => ledger.suspense.page(0n, 100).requests.map(({ requestId }) 
 const spent = () => ledger.usage({ from: "2026-11-16", to: "2026-11-16", limit: 9 })
 const usage = { model: "m", provider: "p", usage: { input: 1 } }
 
-test("what a killed process held is listed, with its sum, its owner and when it is returned", async () => {
+test("the holds of a killed process are listed, with their sum, their owner and the time of return", async () => {
   await topUp(1000n)
   const [first, second] = await leaveOpen([100n, 50n], 20n)
   expect(ledger.suspense.page(0n, 100)).toEqual({
@@ -79,7 +79,7 @@ test("what a killed process held is listed, with its sum, its owner and when it 
   expect(ledger.suspense.page(page.next ?? 0n, 1).requests).toMatchObject([{ requestId: second }])
 })
 
-test("an operator returns it once: the account, its budget and its usage have it back", async () => {
+test("an operator returns suspense once, to the account, its budget and its usage", async () => {
   await topUp(1000n)
   const [id = ""] = await leaveOpen([100n], 20n)
   expect(free()).toBe(900n)
@@ -96,7 +96,7 @@ test("an operator returns it once: the account, its budget and its usage have it
   expect(ledger.receipt(id)).toMatchObject(ended)
 })
 
-test("an operator settles it once, whole or in part, and the rest goes back", async () => {
+test("an operator settles suspense once, in whole or in part, and the rest is returned", async () => {
   await topUp(1000n)
   const [whole = "", part = ""] = await leaveOpen([100n, 100n], 20n)
   await ledger.suspense.settle(whole)
@@ -108,14 +108,14 @@ test("an operator settles it once, whole or in part, and the rest goes back", as
   expect(ledger.receipt(part)).toMatchObject({ chargeNano: 50n, paidNano: 50n, returnedNano: 50n })
 })
 
-test("no more can be settled than is there, and nothing where nothing ever was", async () => {
+test("settling more than the suspense, or an unknown request, is refused", async () => {
   const [id = ""] = await leaveOpen([100n])
   await expect(ledger.suspense.settle(id, 101n)).rejects.toMatchObject({ code: "invalid_parameter" })
-  await expect(ledger.suspense.return("nobody")).rejects.toMatchObject({ code: "resource_not_found", status: 404 })
+  await expect(ledger.suspense.return("unknown")).rejects.toMatchObject({ code: "resource_not_found", status: 404 })
   expect(listed()).toEqual([id])
 })
 
-test("all is returned at once, more than is written at once, folded or not", async () => {
+test("all suspense is returned at once, beyond one batch, flushed or not", async () => {
   await topUp(10_000n)
   await Promise.all(Array.from({ length: 600 }, () => hold(10n)))
   restart()
@@ -127,7 +127,7 @@ test("all is returned at once, more than is written at once, folded or not", asy
   expect([free(), ledger.suspense.sumNano]).toEqual([10_000n, 0n])
 })
 
-test("it is returned by itself when its time has come, and not before", async () => {
+test("suspense is returned automatically when it is due, and not before", async () => {
   await topUp(1000n)
   const [first = ""] = await leaveOpen([100n])
   now += HOUR_MS
@@ -145,7 +145,7 @@ test("it is returned by itself when its time has come, and not before", async ()
   expect([listed(), free()]).toEqual([[], 1000n])
 })
 
-test("what is returned pays first what the account owes", async () => {
+test("returned suspense first pays the account's debt", async () => {
   await topUp(200n)
   const [id = ""] = await leaveOpen([100n])
   await ledger.settle(await hold(100n), { chargeNano: 130n, mayOwe: true, ...usage })

@@ -1,5 +1,5 @@
-// What requests have in suspense that were under way when the process died: listed, ended by an operator, and returned to
-// the account that paid it after a while.
+// Suspense: the amounts of requests that were in flight when the process died. Lists them, lets an operator settle or
+// return them, and returns the rest to the paying account after a while.
 import { GatewayError } from "../canonical/gateway-error.ts"
 import type { LedgerTable, SuspenseRow } from "../store/contract.ts"
 import type { LedgerRules } from "./ledger-rules.ts"
@@ -8,7 +8,7 @@ export interface SuspendedRequest {
   readonly requestId: string
   readonly tenant: string
   readonly keyId: string
-  /** When it was put in suspense, and when it will be returned. */
+  /** The time of the suspension, and of its automatic return. */
   readonly at: number
   readonly returnsAt: number
   readonly nano: bigint
@@ -16,11 +16,11 @@ export interface SuspendedRequest {
 
 export interface OpenSuspensePage {
   readonly requests: readonly SuspendedRequest[]
-  /** What to ask for the next page behind; undefined on the last. */
+  /** The cursor of the next page; undefined on the last. */
   readonly next: bigint | undefined
 }
 
-/** How many requests got something back, and how much. */
+/** The number of returned requests, and their total. */
 export interface SuspenseReturn {
   readonly requests: number
   readonly nano: bigint
@@ -36,7 +36,7 @@ interface SuspenseOptions {
 }
 
 const ENDED_AT_ONCE = 256
-/** The longest until the clock is looked at again, which may have been set, and until a store that failed is tried again. */
+/** The longest wait before the clock, which may have been set, or a failed store is checked again. */
 const MOST_WAIT_MS = 60_000
 
 export class SuspenseLedger {
@@ -45,7 +45,7 @@ export class SuspenseLedger {
 
   constructor(private readonly options: SuspenseOptions) {}
 
-  /** What is in suspense of all requests together. */
+  /** The total in suspense. */
   get sumNano(): bigint {
     return this.options.table.accounts.find("suspense")?.postedNano ?? 0n
   }
@@ -61,22 +61,22 @@ export class SuspenseLedger {
     return { requests: rows.flatMap((row) => this.suspended(row) ?? []), next }
   }
 
-  /** Charges so much of it, or all, and returns the rest. Done again, or after a return, it changes nothing. */
+  /** Charges an amount, or all of it, and returns the rest. Idempotent, also after a return. */
   async settle(requestId: string, chargeNano?: bigint): Promise<void> {
     await this.end(requestId, chargeNano)
   }
 
-  /** Returns all of it. Done again, or after a settlement, it changes nothing. */
+  /** Returns all of it. Idempotent, also after a settlement. */
   async return(requestId: string): Promise<void> {
     await this.end(requestId, 0n)
   }
 
-  /** Of every request that has anything there. */
+  /** Returns the suspense of every request. */
   returnAll(): Promise<SuspenseReturn> {
     return this.returnUntil(Number.POSITIVE_INFINITY)
   }
 
-  /** Returns what is due, now and later, until it is stopped. */
+  /** Returns due amounts until stopped. */
   watch(): void {
     if (this.timer || this.isStopped) return
     const [oldest] = this.options.table.suspense.page(0n, 1)
@@ -99,12 +99,12 @@ export class SuspenseLedger {
       this.timer = undefined
       this.watch()
     } catch {
-      // What is in suspense stays there until the store works again.
+      // Amounts stay in suspense until the store works again.
       if (!this.isStopped) this.waitFor(MOST_WAIT_MS)
     }
   }
 
-  /** What was put there no later than a time. */
+  /** Returns amounts suspended up to a time. */
   private async returnUntil(time: number): Promise<SuspenseReturn> {
     const { table, now } = this.options
     const sum = { requests: 0, nano: 0n }

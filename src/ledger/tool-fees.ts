@@ -1,8 +1,8 @@
-// What a provider's own tools cost by the call, where nothing else is known: one fee for each kind, in USD.
+// Default fees of providers' hosted tools: one per kind and call, in USD.
 import { type BilledTool, type BilledToolCalls, HOSTED_TOOLS } from "../canonical/hosted-calls.ts"
 import { nanoOfUsd } from "../canonical/usd.ts"
 
-/** As most vendors bill them (November 2026). */
+/** The usual fees (November 2026). */
 const FEES: Readonly<Record<BilledTool, string>> = {
   web_search: "0.01",
   grounding: "0.035",
@@ -11,7 +11,7 @@ const FEES: Readonly<Record<BilledTool, string>> = {
   image_generation: "0.04",
 }
 
-/** So many calls of one tool, at this price each. */
+/** A number of calls of one tool, at a price each. */
 export interface ToolFee {
   readonly tool: BilledTool
   readonly calls: number

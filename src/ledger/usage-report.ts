@@ -7,10 +7,10 @@ export interface UsageQuery {
   readonly from: string
   readonly to: string
   readonly tenant?: string
-  /** Only together with its tenant. */
+  /** Requires `tenant`. */
   readonly keyId?: string
   readonly model?: string
-  /** The last row of the page before. */
+  /** The last row of the previous page. */
   readonly after?: UsageCursor
   readonly limit: number
 }
@@ -25,8 +25,8 @@ export type UsageReportPage = readonly (Omit<UsageRow, "day"> & { readonly date:
 export function readUsagePage(table: UsageTable, { from, to, after, ...query }: UsageQuery): UsageReportPage {
   if (query.keyId !== undefined && query.tenant === undefined)
     throw new RangeError("a usage query for a key must name its tenant")
-  const place = after && { ...after, day: parseDay(after.date) }
-  const rows = table.page({ from: parseDay(from), to: parseDay(to), after: place, ...query })
+  const cursor = after && { ...after, day: parseDay(after.date) }
+  const rows = table.page({ from: parseDay(from), to: parseDay(to), after: cursor, ...query })
   return rows.map(({ day, ...row }) => ({ date: dateOfDay(day), ...row }))
 }
 

@@ -1,10 +1,10 @@
-// Proves the ledger's invariants over everything ever booked, in steps between which others have their turn.
+// Verifies the ledger's invariants over all entries, in steps that let requests run in between.
 import { setImmediate } from "node:timers/promises"
 import type { LedgerProblem, LedgerTable, PriceTable } from "../store/contract.ts"
 import { priceVersion } from "./cost.ts"
 
 const ROWS_AT_ONCE = 2000
-/** The longest a stream may last, and the time to settle it. */
+/** The longest duration of a stream, and the time to settle it. */
 const LONGEST_HOLD_MS = 30 * 60_000 + 90_000
 
 export async function verifyLedger(table: LedgerTable, now: number): Promise<LedgerProblem[]> {

@@ -1,4 +1,4 @@
-// Azure OpenAI: OpenAI's protocols at an address of one's own, a model named by its deployment.
+// Azure OpenAI: OpenAI's protocols at a customer's own address, with models named by their deployment.
 import type { Secret } from "../config/secret.ts"
 import {
   type AccountSettings,
@@ -37,7 +37,7 @@ const openai: ProtocolDialect = {
   path,
 }
 
-/** Anthropic's models have a host of their own. */
+/** Anthropic's models have their own host. */
 const anthropic: ProtocolDialect = {
   streamUsage: "sent",
   headers: (credential) => (credential ? { "x-api-key": credential.reveal() } : {}),
@@ -49,13 +49,13 @@ function isClaude(deployment: string): boolean {
   return deployment.startsWith("claude")
 }
 
-/** Each of Azure's clouds has its own, which its hosts' names tell. */
+/** The token resource; each of Azure's clouds has its own, which the host's name determines. */
 function entraResource(address: string): string {
   const cloud = /\.azure\.(us|cn)$/.exec(new URL(address).hostname)?.[1] ?? "com"
   return `https://cognitiveservices.azure.${cloud}`
 }
 
-/** With a key there is nothing to fetch. */
+/** A key needs no token. */
 function signer(settings: AccountSettings, { address, onFailure }: SignerContext): RequestSigner | undefined {
   const { apiKey, tenantId, clientId, clientSecret, ambient, authorityHost } = settings
   if (apiKey) return undefined
@@ -94,12 +94,12 @@ export const azure: Provider = {
       hosts: [".azure.com", ".azure.us", ".azure.cn", ".azure-api.net"],
     },
   },
-  /** The same address is also written with the beginning of the path. */
+  /** A base address that already includes the beginning of the path is accepted too. */
   addressOf: ({ baseUrl, resource }) =>
     baseUrl?.replace(/\/openai(\/v1)?$/, "") ?? (resource && `https://${resource}.openai.azure.com`),
-  speaks: {
+  dialects: {
     "openai-chat": openai,
-    // Its versions never had this protocol at a deployment's path.
+    // No version has this protocol at a deployment's path.
     "openai-responses": { ...openai, path: v1 },
     "openai-embeddings": openai,
     "openai-images": openai,

@@ -14,7 +14,7 @@ async function reframeAsAnthropic(body: ReadableStream<Uint8Array>): Promise<Rea
   return response.body as ReadableStream<Uint8Array>
 }
 
-/** Frames without end; counts how many were asked for, and whether it was told to stop. */
+/** An endless sequence of frames that counts the reads and records the cancellation. */
 function endless() {
   const seen = { pulls: 0, cancelled: false }
   const body = new ReadableStream<Uint8Array>(
@@ -33,7 +33,7 @@ function endless() {
 }
 
 describe("a framed stream", () => {
-  test("a framed stream is read no faster than it is asked for", async () => {
+  test("a framed stream is read no faster than its consumer pulls", async () => {
     const { body, seen } = endless()
     const reader = (await reframeAsAnthropic(body)).getReader()
     await Bun.sleep(20)
@@ -62,7 +62,7 @@ describe("a framed stream", () => {
     )
   })
 
-  test("with a broken frame fails as a broken connection does, after what came before it", async () => {
+  test("a stream with a broken frame fails like a broken connection, after the events before it", async () => {
     const broken = frameEvent('{"type":"message_stop"}')
     broken.writeUInt32BE(0, broken.length - 4)
     const sent = Buffer.concat([frameEvent('{"type":"ping"}'), broken])
@@ -72,12 +72,12 @@ describe("a framed stream", () => {
   })
 })
 
-describe("an answer of Converse", () => {
+describe("a Converse response", () => {
   const headers = { "content-type": "application/vnd.amazon.eventstream" }
   const message = (type: string, payload: string) =>
     encodeEventMessage({ ":event-type": type, ":message-type": "event" }, payload)
 
-  test("an answer of Converse that streams has its events behind their names, their bytes unchanged", async () => {
+  test("Converse stream events have their name on the event line and unchanged bytes", async () => {
     const payload = '{"contentBlockIndex":0,"delta":{"text":"Grüße \\n"},"p":"abc"}'
     const frames = [message("contentBlockDelta", payload), message("two\nlines", "{}"), message("metadata", "{}")]
     const response = await toConverseResponse(new Response(Buffer.concat(frames), { headers }))
@@ -86,10 +86,13 @@ describe("an answer of Converse", () => {
     )
   })
 
-  test("an answer of Converse that fails within its stream names the exception in the event", async () => {
-    const told = { ":message-type": "exception", ":exception-type": "throttlingException" }
+  test("a Converse stream that fails names the exception in the event", async () => {
+    const exception = { ":message-type": "exception", ":exception-type": "throttlingException" }
     const broken = { ":message-type": "error", ":error-code": "InternalFailure", ":error-message": "Oh." }
-    const frames = [encodeEventMessage(told, '{"message":"Langsam, bitte: Grüße."}'), encodeEventMessage(broken, "")]
+    const frames = [
+      encodeEventMessage(exception, '{"message":"Langsam, bitte: Grüße."}'),
+      encodeEventMessage(broken, ""),
+    ]
     const response = await toConverseResponse(new Response(Buffer.concat(frames), { headers }))
     expect(await new Response(response.body as ReadableStream).text()).toBe(
       'event: error\ndata: {"__type":"throttlingException","message":"Langsam, bitte: Grüße."}\n\n' +
@@ -97,17 +100,17 @@ describe("an answer of Converse", () => {
     )
   })
 
-  test("an answer of Converse that is a refusal names the exception in its body", async () => {
+  test("a Converse error names the exception in its body", async () => {
     const refused = Response.json(
       { message: "Slow." },
       { status: 429, headers: { "x-amzn-errortype": "ThrottlingException:http://x/", "retry-after": "3" } },
     )
-    const told = await toConverseResponse(refused)
-    expect([told.status, told.headers.get("retry-after")]).toEqual([429, "3"])
-    expect(await (told as Response).json()).toEqual({ __type: "ThrottlingException", message: "Slow." })
+    const response = await toConverseResponse(refused)
+    expect([response.status, response.headers.get("retry-after")]).toEqual([429, "3"])
+    expect(await (response as Response).json()).toEqual({ __type: "ThrottlingException", message: "Slow." })
   })
 
-  test("an answer of Converse that came whole stays as it is", async () => {
+  test("a whole Converse response is not changed", async () => {
     const response = Response.json({ output: {} })
     expect(await toConverseResponse(response)).toBe(response)
   })

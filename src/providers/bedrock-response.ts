@@ -1,5 +1,6 @@
-// Bedrock's answers out of AWS's forms: streams as server-sent events, errors with their names in the body; what is said
-// in Anthropic's protocol in its words. The bytes of a message, and of each event of a stream, stay as they are.
+// Converts Bedrock's responses from AWS's formats: streams into server-sent events, errors into bodies with their
+// names; Anthropic's models into Anthropic's errors. The bytes of a message, and of each event of a stream, are not
+// changed.
 
 import type { UpstreamBody, UpstreamResponse } from "../transport/http-response.ts"
 import { decodeUtf8, encodeByteText, fromByteText, toByteText } from "../transport/json/byte-text.ts"
@@ -10,7 +11,7 @@ import { TransportError } from "../transport/transport-error.ts"
 
 const FRAMED = "application/vnd.amazon.eventstream"
 const MAX_SMALL_BYTES = 64 * 1024
-/** Of messages in a row that are no events. */
+/** Limit of consecutive messages that are not events. */
 const MAX_SKIPPED_BYTES = 4 * 1024 * 1024
 
 export async function toAnthropicResponse(
@@ -26,7 +27,7 @@ export async function toConverseResponse(response: UpstreamResponse): Promise<Up
   return translateEvents(response, converseText) ?? response
 }
 
-/** One message of a stream as an event, in byte text; "" for what is none. */
+/** One message of a stream as an event, in byte text; "" for messages that are not events. */
 type WriteEvent = (message: EventMessage) => string
 
 function translateEvents({ headers, body }: UpstreamResponse, write: WriteEvent): UpstreamResponse | undefined {
@@ -59,7 +60,7 @@ function reframeBody(body: UpstreamBody, write: WriteEvent): ReadableStream<Uint
           if (bytes) controller.enqueue(bytes)
           else controller.close()
         } catch (thrown) {
-          // Behind a broken frame there is nothing to be read; the connection is of no use to others either.
+          // Nothing after a broken frame can be read, and the connection cannot be reused.
           void reader.cancel(thrown).catch(() => {})
           controller.error(thrown instanceof EventStreamError ? new TransportError("reset", thrown) : thrown)
         }
@@ -79,17 +80,17 @@ function exceptionIn({ headers, payload }: EventMessage): BedrockError | undefin
   return kind === "error" ? { name: headers[":error-code"], message: headers[":error-message"] } : undefined
 }
 
-/** The payload is what the model's own interface would send. */
+/** The payload is the event that the model's own interface would send. */
 function invokeText(message: EventMessage): string {
-  const told = exceptionIn(message)
-  if (told) return errorText(errorBody(told))
+  const exception = exceptionIn(message)
+  if (exception) return errorText(errorBody(exception))
   const bytes = parseJsonObject(toByteText(message.payload))?.bytes
   if (typeof bytes !== "string") return ""
   const data = Buffer.from(bytes, "base64").toString("latin1")
   return encodeSse({ event: eventType(data), data })
 }
 
-/** Nearly all begin with their type. */
+/** Nearly all events begin with their type. */
 function eventType(data: string): string {
   const [, first] = /^\{"type":"([a-z_]{1,50})"/.exec(data) ?? []
   const type = first ?? parseJsonObject(data)?.type
@@ -97,8 +98,8 @@ function eventType(data: string): string {
 }
 
 function converseText(message: EventMessage): string {
-  const told = exceptionIn(message)
-  if (told) return errorText(converseBody(told))
+  const exception = exceptionIn(message)
+  if (exception) return errorText(converseBody(exception))
   const event = message.headers[":event-type"]
   if (event === undefined || !/^[A-Za-z]{1,50}$/.test(event)) return ""
   return encodeSse({ event, data: toByteText(message.payload) })
@@ -108,13 +109,13 @@ function errorText(body: object): string {
   return encodeSse({ event: "error", data: encodeByteText(JSON.stringify(body)) })
 }
 
-/** An error as AWS tells it, in a header and a body. */
+/** An AWS error, from a header and a body. */
 interface BedrockError {
   readonly name: string | undefined
   readonly message: unknown
 }
 
-/** Anthropic's words for AWS's, by the name without `Exception` and in lower case. */
+/** Anthropic's error types for AWS's, by the name without `Exception` and in lower case. */
 const ERROR_TYPES: Readonly<Record<string, string>> = {
   throttling: "rate_limit_error",
   toomanyrequests: "rate_limit_error",
@@ -140,32 +141,32 @@ function errorBody({ name, message }: BedrockError) {
   }
 }
 
-/** Where AWS puts the name of an error in a body, of those of its interfaces that do. */
+/** An error body with the name in the member that AWS's other interfaces use. */
 function converseBody({ name, message }: BedrockError) {
   return { __type: bareName(name), message: typeof message === "string" ? message : "" }
 }
 
-/** Behind a colon may stand where the name is explained. */
+/** The name may be followed by a colon and an address. */
 function bareName(name: string | undefined): string | undefined {
   return name?.replace(/:.*$/, "")
 }
 
-/** Which models there are, and under which name, is the operator's to mend, although it is told as a bad request. */
+/** An unknown model is the operator's to fix, although AWS reports it as a bad request. */
 const ABOUT_MODEL = /model identifier is invalid|on-demand throughput|model ID or ARN|doesn.t support the model/i
 
 async function anthropicError(response: UpstreamResponse): Promise<Response> {
-  const told = await readBedrockError(response)
-  return createErrorResponse(errorBody(told), { told, response })
+  const error = await readBedrockError(response)
+  return createErrorResponse(errorBody(error), { error, response })
 }
 
 async function converseError(response: UpstreamResponse): Promise<Response> {
-  const told = await readBedrockError(response)
-  return createErrorResponse(converseBody(told), { told, response })
+  const error = await readBedrockError(response)
+  return createErrorResponse(converseBody(error), { error, response })
 }
 
 async function readBedrockError(response: UpstreamResponse): Promise<BedrockError> {
-  const said = parseJsonObject(await smallText(response))
-  const message = said?.message ?? said?.Message
+  const body = parseJsonObject(await smallText(response))
+  const message = body?.message ?? body?.Message
   const aboutModel = typeof message === "string" && ABOUT_MODEL.test(message)
   return {
     name: aboutModel ? "ResourceNotFoundException" : (response.headers.get("x-amzn-errortype") ?? undefined),
@@ -175,16 +176,16 @@ async function readBedrockError(response: UpstreamResponse): Promise<BedrockErro
 
 function createErrorResponse(
   body: object,
-  { told, response }: { told: BedrockError; response: UpstreamResponse },
+  { error, response }: { error: BedrockError; response: UpstreamResponse },
 ): Response {
   const wait = response.headers.get("retry-after")
   return Response.json(body, {
-    status: STATUSES[errorBody(told).error.type] ?? response.status,
+    status: STATUSES[errorBody(error).error.type] ?? response.status,
     headers: wait === null ? {} : { "retry-after": wait },
   })
 }
 
-/** Those that AWS tells with another. */
+/** Statuses that AWS reports differently. */
 const STATUSES: Readonly<Record<string, number>> = { rate_limit_error: 429, not_found_error: 404 }
 
 async function anthropicCount(response: UpstreamResponse): Promise<Response> {

@@ -1,5 +1,5 @@
-// Amazon Bedrock: Anthropic's protocol for Claude, Converse for every model; the model in the path, signed calls, streams
-// in AWS's own frames.
+// Amazon Bedrock: Anthropic's protocol for Claude, Converse for every model; the model in the path, signed calls,
+// streams in AWS's own frames.
 
 import type { UpstreamResponse } from "../transport/http-response.ts"
 import { fromByteText, toByteText } from "../transport/json/byte-text.ts"
@@ -25,7 +25,7 @@ import { type AwsScope, encodeSegment, signedHeaders } from "./sigv4.ts"
 
 const VERSION: JsonEdit = { path: ["anthropic_version"], set: '"bedrock-2023-05-31"' }
 
-/** It refuses a whole request for one it does not know (as of November 2026). */
+/** The accepted `anthropic-beta` values (November 2026); a request with any other is rejected. */
 const BETAS = [
   "compact-2026-01-12",
   "computer-use-2024-10-22",
@@ -50,7 +50,7 @@ const messages: ProtocolDialect = {
   headers: () => ({}),
   takesHeaders: {},
   lacksRemoteServers: true,
-  /** Ids and ids of inference profiles name the maker; an ARN may name nothing, and was chosen by the operator. */
+  /** Model and inference profile ids name the vendor; an ARN may not, and was chosen by the operator. */
   serves: (model) => /(^|\.)anthropic\./.test(model) || model.startsWith("arn:"),
   path({ operation, model, stream }) {
     const action = operation === "count_tokens" ? COUNT : stream ? "invoke-with-response-stream" : "invoke"
@@ -71,7 +71,7 @@ const converse: ProtocolDialect = {
   wrap: (send) => async (outgoing) => toConverseResponse(await send(outgoing)),
 }
 
-/** Vectors are made by InvokeModel, each maker's in its own words. */
+/** InvokeModel creates embeddings, each vendor's in its own format. */
 function embedding(embeds: EmbeddingLimits, serves: (model: string) => boolean): ProtocolDialect {
   return {
     streamUsage: "sent",
@@ -101,7 +101,7 @@ function bodyEdits({ operation, headers }: ProviderOperation): JsonEdit[] {
   const betas = selectValues(headers["anthropic-beta"], BETAS)
   const edits: JsonEdit[] = [{ path: ["model"], remove: true }, { path: ["stream"], remove: true }, VERSION]
   if (betas.length > 0) edits.push({ path: ["anthropic_beta"], set: JSON.stringify(betas) })
-  // It counts a whole request, in which this member may not be missing.
+  // It counts a whole request, which requires this member.
   if (operation === "count_tokens") edits.push({ path: ["max_tokens"], set: "1" })
   return edits
 }
@@ -111,7 +111,7 @@ function countBody(body: string | Uint8Array): string {
   return `{"input":{"invokeModel":{"body":"${encoded}"}}}`
 }
 
-/** What calls are signed for; the runtime's host has a longer name. */
+/** The service name in signatures; the runtime's host name is longer. */
 const SERVICE = "bedrock"
 
 function signer(settings: AccountSettings, { address, onFailure }: SignerContext): RequestSigner {
@@ -136,14 +136,14 @@ function signer(settings: AccountSettings, { address, onFailure }: SignerContext
 
 type BedrockSigningRequest = Parameters<typeof signedHeaders>[0]
 
-/** What it answers to keys that have expired or are not known any more; what a role may not do is refused by another word. */
+/** Errors for expired or unknown keys; a role without permission gets another error. */
 const STALE = /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature)/
 
 function sign(request: BedrockSigningRequest, { keys, region }: Pick<AwsScope, "keys" | "region">): Headers {
   return signedHeaders(request, { region, service: SERVICE, keys }, Date.now())
 }
 
-/** The headers that prove a request: a key of Bedrock's own, or a signature. */
+/** The headers that authenticate a request: a Bedrock API key, or a signature. */
 function createProof({ apiKey, accessKeyId, secretAccessKey, sessionToken, region = "" }: AccountSettings) {
   return (request: BedrockSigningRequest): Headers => {
     if (accessKeyId && secretAccessKey) {
@@ -180,12 +180,12 @@ export const bedrock: Provider = {
     if (baseUrl !== undefined || region === undefined) return baseUrl
     return `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`
   },
-  speaks: {
+  dialects: {
     "anthropic-messages": messages,
     "bedrock-converse": converse,
-    "titan-embed": embedding({ inputs: 1, textAlone: true }, (model) => model.includes("amazon.titan-embed")),
-    "nova-embed": embedding({ inputs: 1, textAlone: true }, (model) => /amazon\.nova-.*embed/.test(model)),
-    "cohere-embed": embedding({ inputs: 96, textAlone: true }, (model) => model.includes("cohere.embed")),
+    "titan-embed": embedding({ inputs: 1, textOnly: true }, (model) => model.includes("amazon.titan-embed")),
+    "nova-embed": embedding({ inputs: 1, textOnly: true }, (model) => /amazon\.nova-.*embed/.test(model)),
+    "cohere-embed": embedding({ inputs: 96, textOnly: true }, (model) => model.includes("cohere.embed")),
   },
   signer,
 }

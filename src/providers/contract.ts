@@ -1,4 +1,4 @@
-// Who speaks what, where. A provider is data, and at most a way to sign; what it says is the protocols' business.
+// Providers, accounts and endpoints. A provider is data plus, at most, a signer; the protocols know its wire formats.
 import type { AccountForm, ProviderSettings } from "../config/config.ts"
 import type { Secret } from "../config/secret.ts"
 import type { SendRequest } from "../transport/http-client.ts"
@@ -7,52 +7,52 @@ import type { JsonEdit } from "../transport/json/json-splice.ts"
 export interface Provider {
   readonly id: string
   readonly name: string
-  /** What the vendor's own client library would be given; absent where each installation has its own. */
+  /** The base address that the vendor's own client library takes; absent if each installation has its own. */
   readonly baseUrl?: string
-  /** In its place, where the address follows from what an installation says of its account. */
+  /** Derives the address from the account's settings, instead of `baseUrl`. */
   addressOf?(settings: AccountSettings): string | undefined
-  /** The variable the vendor's own tools read the credential from. */
+  /** The variable from which the vendor's own tools read the credential. */
   readonly environmentVariable?: string
-  /** Whether a call needs a credential at all. */
+  /** False if calls need no credential. */
   readonly needsCredential: boolean
-  /** Whether it says truly which model answered, by names of the catalogue's. */
+  /** True if the `model` of its responses is reliable and uses the catalogue's names. */
   readonly reportsModel?: boolean
-  /** Does not bill: a model without a price costs nothing there. */
+  /** Does not bill: a model without a price is free there. */
   readonly isFree?: boolean
-  /** Whose tokens it counts, where they are not those of the models' authors. */
-  readonly tokens?: "simulator"
+  /** The tokenizer it counts with, if not that of the model's author. */
+  readonly tokenizer?: "simulator"
   /** The members of its configuration entries in addition to an address; by default a key. */
   readonly form?: AccountForm
-  /** The variable that the vendor's own tools read the address from, as `HOST`, `HOST:PORT` or an address. */
+  /** The variable from which the vendor's own tools read the address, as `HOST`, `HOST:PORT` or a URL. */
   readonly hostVariable?: string
-  /** Its models can be discovered from its own listing. */
+  /** Discovery of its models from its own listing. */
   readonly discovery?: ProviderDiscovery
-  /** By protocol id; what it speaks best comes first. */
-  readonly speaks: Readonly<Record<string, ProtocolDialect>>
-  /** The protocols that an installation speaks by default; left out, all. */
-  readonly usually?: readonly string[]
-  /** For credentials that headers made once do not prove; undefined where these settings hold none. */
-  signer?(settings: AccountSettings, place: SignerContext): RequestSigner | undefined
+  /** Dialects by protocol id; the preferred protocol first. */
+  readonly dialects: Readonly<Record<string, ProtocolDialect>>
+  /** The protocols that an installation supports by default; absent, all. */
+  readonly defaultProtocols?: readonly string[]
+  /** Signs calls with credentials that static headers cannot express; undefined if these settings hold none. */
+  signer?(settings: AccountSettings, context: SignerContext): RequestSigner | undefined
 }
 
 export interface SignerContext {
   /** The account's base address. */
   readonly address: string
-  /** Called with why a credential could not be fetched. */
+  /** Called with the reason if a credential could not be fetched. */
   readonly onFailure?: ((error: Error) => void) | undefined
 }
 
 interface ProviderDiscovery {
-  /** Whether an entry's models are discovered although it does not say `discover: true`. */
+  /** True if models are discovered without `discover: true` in the entry. */
   readonly byDefault: boolean
   readonly list: ListHostModels
 }
 
-/** Asks a host which models it offers. Rejects with an Error whose message is for an operator. */
+/** Lists the models of a host. Rejects with an Error whose message is for an operator. */
 export type ListHostModels = (host: ListedHost) => Promise<ModelOffer>
 
 export interface ListedHost {
-  /** As an OpenAI client would be given it. */
+  /** The base address that an OpenAI client takes. */
   readonly baseUrl: string
   readonly headers: Headers
 }
@@ -60,9 +60,9 @@ export interface ListedHost {
 /** The models that a host offers. */
 export interface ModelOffer {
   readonly models: readonly OfferedModel[]
-  /** How many more it lists whose names no caller could write. */
+  /** The number of further models whose names no request could contain. */
   readonly unnameable: number
-  /** How many more it lists than are taken. */
+  /** The number of further models beyond the limit. */
   readonly excess: number
 }
 
@@ -70,17 +70,17 @@ export interface OfferedModel {
   readonly name: string
   readonly kind: "chat" | "embedding"
   readonly contextWindow?: number
-  /** What the host reports that it supports in addition to text. */
+  /** Reported capabilities in addition to text. */
   readonly abilities: readonly ("tools" | "vision" | "reasoning")[]
 }
 
-/** What is known of one account. */
+/** The settings of one account. */
 export type AccountSettings = Omit<ProviderSettings, "type">
 
-/** Of hosts that take the output limit by either member of chat completions; all others are given `max_tokens`. */
+/** For hosts that accept either member of chat completions for the output limit; all others get `max_tokens`. */
 export const BOTH_LIMITS: readonly string[] = ["max_completion_tokens", "max_tokens"]
 
-/** What OpenAI's chat completions take (November 2026); a request with any other member is refused there. */
+/** The members of OpenAI's chat completions (November 2026); OpenAI rejects requests with any other. */
 export const OPENAI_CHAT_MEMBERS: ReadonlySet<string> = new Set([
   ...["audio", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs", "max_completion_tokens"],
   ...["max_tokens", "messages", "metadata", "modalities", "model", "moderation", "n", "parallel_tool_calls"],
@@ -90,99 +90,102 @@ export const OPENAI_CHAT_MEMBERS: ReadonlySet<string> = new Set([
   ...["web_search_options"],
 ])
 
-/** How a provider speaks one protocol. */
+/** A provider's variant of one protocol. */
 export interface ProtocolDialect {
-  /** Where this protocol is spoken, if not at the provider's base address. */
+  /** The address of this protocol, if not the provider's base address. */
   readonly baseUrl?: string | ((settings: AccountSettings) => string | undefined)
-  /** Whether usage in a stream must be requested or is always sent. */
+  /** If usage in a stream must be requested or is always sent. */
   readonly streamUsage: "ask" | "sent"
-  /** The members of chat completions by which it takes the output limit, the best first; left out, `max_tokens`. */
+  /**
+   * The members of chat completions that it accepts for the output limit, the preferred one first; absent,
+   * `max_tokens`.
+   */
   readonly limitMembers?: readonly string[]
-  /** What ids of tool calls must look like; left out, as the protocol has them. */
+  /** The pattern for ids of tool calls; absent, as the protocol defines them. */
   readonly callId?: RegExp
-  /** The members of a request that it takes, where it refuses a request for any other; left out, it takes all. */
+  /** The members of a request that it accepts, if it rejects any other; absent, all. */
   readonly takesMembers?: ReadonlySet<string>
-  /** It calls no remote servers, though its protocol has them; left out, it does. */
+  /** It calls no remote servers, although its protocol has them. */
   readonly lacksRemoteServers?: true
-  /** What proves who we are, and what else every call must say. */
+  /** Headers with the credential, and others that every call needs. */
   headers(credential: Secret | undefined): Record<string, string>
-  /** Of the protocol's own headers those it takes, and of their comma-separated values; left out, all. */
+  /** The protocol's headers that it accepts, and the accepted comma-separated values; absent, all. */
   readonly takesHeaders?: Readonly<Record<string, readonly string[]>>
-  /** Whether it serves the model of this name; left out, every one. */
+  /** False for models that it does not serve; absent, it serves all. */
   serves?(model: string): boolean
-  /** What it takes in one call to embed; left out, as much as OpenAI does. */
+  /** Limits of one embedding call; absent, as OpenAI's. */
   readonly embeds?: EmbeddingLimits
-  /** Where a call goes below the base address, if not where the protocol says. */
-  path?(errand: ProviderOperation, settings: AccountSettings): string
-  /** Changes of the body in addition to the protocol's own; these win. */
-  edits?(errand: ProviderOperation): readonly JsonEdit[]
-  /** For calls and answers that stand in another form there: turns one into the protocol's own. */
+  /** The path below the base address, if not the protocol's own. */
+  path?(operation: ProviderOperation, settings: AccountSettings): string
+  /** Changes of the body in addition to the protocol's own; these take precedence. */
+  edits?(operation: ProviderOperation): readonly JsonEdit[]
+  /** Converts calls and responses between the host's format and the protocol's. */
   wrap?(send: SendRequest): SendRequest
 }
 
 export interface EmbeddingLimits {
   readonly inputs: number
-  /** Of all inputs together. */
+  /** Limit of all inputs together. */
   readonly tokens?: number
-  /** Whether it takes no numbers of tokens in the place of text. */
-  readonly textAlone?: boolean
+  /** True if it does not accept token numbers instead of text. */
+  readonly textOnly?: boolean
 }
 
-/** What a call is to do, as far as its path and body depend on it. */
+/** The parts of a call that its path and body depend on. */
 export interface ProviderOperation {
-  /** In the protocol's own word. */
+  /** The protocol's name of the operation. */
   readonly operation: string
-  /** The model's name there. */
+  /** The model's name at the provider. */
   readonly model: string
   readonly stream: boolean
-  /** Where the protocol would send it. */
+  /** The protocol's default path. */
   readonly usualPath: string
-  /** The protocol's own headers for it. */
+  /** The protocol's own headers of the call. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Proves who we are, call by call. */
+/** Signs or authenticates each call. */
 export interface RequestSigner {
-  /** Where the credential comes from, in words for an operator. */
+  /** The origin of the credential, for an operator. */
   readonly source: string
   sign(send: SendRequest): SendRequest
-  /** Says whether the provider takes the credential. */
+  /** Checks that the provider accepts the credential. */
   check(): Promise<CredentialVerdict>
-  /** What it was given in exchange for the credential, and holds now. */
+  /** Tokens that were issued for the credential and are valid now. */
   minted?(): readonly Secret[]
 }
 
-/** What became of a credential, in words for an operator. */
+/** The result of a credential check, for an operator. */
 export interface CredentialVerdict {
   readonly verdict: string
   readonly sound: boolean
-  /** The models that the host offers, where they are discovered. */
+  /** The host's models, if they are discovered. */
   readonly offer?: ModelOffer
 }
 
-/** Our credential at a provider, and the ways to speak to it. */
+/** A credential of the gateway at a provider, and its endpoints. */
 export interface ProviderAccount {
   readonly id: string
   readonly baseUrl: string
   readonly isFree: boolean
   readonly reportsModel: boolean
-  /** Whether callers' identifiers reach it salted per tenant. */
+  /** True if callers' identifiers are salted per tenant. */
   readonly saltsIdentifiers: boolean
-  readonly tokens?: Provider["tokens"]
-  /** By protocol id; what it speaks best comes first. */
-  readonly lines: Readonly<Record<string, ProtocolEndpoint>>
-  /** All its secrets. */
+  readonly tokenizer?: Provider["tokenizer"]
+  /** Endpoints by protocol id; the preferred protocol first. */
+  readonly endpoints: Readonly<Record<string, ProtocolEndpoint>>
+  /** All secrets of the account. */
   secrets(): readonly Secret[]
-  /** Where its credential comes from, in words for an operator. */
+  /** The origin of its credential, for an operator. */
   readonly credentialSource: string
   check(): Promise<CredentialVerdict>
-  /** Asks which models are offered there; absent where they are not discovered. Rejects as `ListModels` does. */
+  /** Lists the offered models; absent if they are not discovered. Rejects as `ListHostModels` does. */
   listModels?(): Promise<ModelOffer>
 }
 
-/** One protocol at one account, ready to be called. */
+/** One protocol at one account. */
 export interface ProtocolEndpoint {
-  /** What a call's path is appended to. */
+  /** The address that a call's path is appended to. */
   readonly baseUrl: string
   readonly streamUsage: ProtocolDialect["streamUsage"]
   readonly limitMembers?: ProtocolDialect["limitMembers"]
@@ -190,10 +193,10 @@ export interface ProtocolEndpoint {
   readonly takesMembers?: ProtocolDialect["takesMembers"]
   readonly lacksRemoteServers?: ProtocolDialect["lacksRemoteServers"]
   readonly send: SendRequest
-  /** The headers of a call: the provider's own, and these of the protocol's. */
+  /** The headers of a call: the provider's, and these of the protocol's. */
   headersWith(others: Readonly<Record<string, string>>): Headers
   serves?(model: string): boolean
   readonly embeds?: EmbeddingLimits
-  path?(errand: ProviderOperation): string
-  edits?(errand: ProviderOperation): readonly JsonEdit[]
+  path?(operation: ProviderOperation): string
+  edits?(operation: ProviderOperation): readonly JsonEdit[]
 }

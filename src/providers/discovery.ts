@@ -1,9 +1,9 @@
-// Discovers the models of hosts that an operator runs: asks each for its listing, again and again while it does not
-// answer, and keeps what was known until a newer listing is there.
+// Discovers the models of hosts that an operator runs: queries each for its listing, repeatedly while it does not
+// respond, and keeps the last listing until there is a newer one.
 import type { ModelOffer, OfferedModel, ProviderAccount } from "./contract.ts"
 
 export interface DiscoveryOptions {
-  /** A listing has arrived; from now on `offeredAt` gives what is in it. */
+  /** Called when a listing has arrived; `offeredAt` returns it from then on. */
   readonly onOffer: (account: ProviderAccount, offer: ModelOffer) => void
   /** Called once when a host lists no models, until it does. */
   readonly onFailure: (account: ProviderAccount, reason: string) => void
@@ -16,7 +16,7 @@ interface DiscoveredHost {
   /** The last listing. */
   offer?: ModelOffer
   failed: boolean
-  /** Ends the asking that is under way. */
+  /** Ends the query in progress. */
   stop: () => void
 }
 
@@ -29,12 +29,12 @@ export class ModelDiscovery {
 
   constructor(private readonly options: DiscoveryOptions) {}
 
-  /** What the host of this account offered when it was last heard of; undefined where it never was. */
+  /** The last known models of this account's host; undefined if it has never responded. */
   offeredAt(account: ProviderAccount): readonly OfferedModel[] | undefined {
     return this.hosts.get(hostKey(account))?.offer?.models
   }
 
-  /** Asks these accounts' hosts anew, one account of each entry, and forgets all others. */
+  /** Queries the hosts of these accounts again, one account per entry, and forgets all others. */
   follow(accounts: Iterable<readonly ProviderAccount[]>): void {
     const followed = new Map<string, DiscoveredHost>()
     const discovering = [...accounts].flatMap(([first]) => (first?.listModels ? [first] : []))
@@ -62,7 +62,7 @@ export class ModelDiscovery {
     }
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       const found = await account.listModels().catch(reasonOf)
-      if (stopped || this.told(account, { host, found })) return
+      if (stopped || this.handleListing(account, { host, found })) return
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, pauseMs)
         wake = () => {
@@ -74,8 +74,8 @@ export class ModelDiscovery {
     }
   }
 
-  /** Whether the host need not be queried again. A server without models may soon get one. */
-  private told(
+  /** True if the host need not be queried again. A server without models may soon have one. */
+  private handleListing(
     account: ProviderAccount,
     { host, found }: { host: DiscoveredHost; found: ModelOffer | string },
   ): boolean {
@@ -92,7 +92,7 @@ export class ModelDiscovery {
   }
 }
 
-/** A host that moved is another host. */
+/** A host with a new address counts as another host. */
 function hostKey({ id, baseUrl }: ProviderAccount): string {
   return `${id}\n${baseUrl}`
 }

@@ -3,9 +3,9 @@ import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { listLmstudio, listOllama, listOpenai } from "./model-listing.ts"
 
-/** What stands at each path; a function is given what was posted. */
+/** Documents by path; a function receives the posted body. */
 let documents: Record<string, unknown> = {}
-let asked: string[] = []
+let requests: string[] = []
 let server: Server
 let host: { baseUrl: string; headers: Headers }
 beforeAll(async () => {
@@ -15,7 +15,7 @@ beforeAll(async () => {
       body += bytes
     })
     request.on("end", () => {
-      asked.push(`${request.method} ${request.url} ${request.headers.authorization ?? ""}`.trim())
+      requests.push(`${request.method} ${request.url} ${request.headers.authorization ?? ""}`.trim())
       const document = documents[request.url ?? ""]
       const answer = typeof document === "function" ? document(JSON.parse(body)) : document
       if (answer === undefined) response.writeHead(404).end()
@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 beforeEach(() => {
   documents = {}
-  asked = []
+  requests = []
 })
 afterAll(() => void server.close())
 
@@ -40,7 +40,7 @@ const chat = (name: string, contextWindow?: number) => ({
 })
 
 describe("OpenAI's listing", () => {
-  test("OpenAI's listing gives vLLM's models with their context windows, asked for with the credential", async () => {
+  test("the OpenAI listing gives vLLM's models with their context windows, and sends the credential", async () => {
     documents["/v1/models"] = {
       object: "list",
       data: [
@@ -65,10 +65,10 @@ describe("OpenAI's listing", () => {
       chat("meta-llama/Llama-3.3-70B-Instruct", 32_768),
       chat("sql-lora"),
     ])
-    expect(asked).toEqual(["GET /v1/models Bearer k"])
+    expect(requests).toEqual(["GET /v1/models Bearer k"])
   })
 
-  test("OpenAI's listing gives llama.cpp's models with the window of a slot, else that of the training", async () => {
+  test("the OpenAI listing gives llama.cpp's models with the window of a slot, else that of the training", async () => {
     const meta = { vocab_type: 2, n_vocab: 151_936, n_ctx_train: 40_960, n_embd: 1024 }
     documents["/v1/models"] = {
       models: [{ name: "ignored", model: "ignored" }],
@@ -87,21 +87,21 @@ describe("OpenAI's listing", () => {
   })
 
   test.each(["nomic-embed-text", "text-embedding-3-small", "BAAI/bge-m3", "intfloat/e5-mistral-7b", "all-minilm-l6"])(
-    "OpenAI's listing takes %s for a model that embeds",
+    "the OpenAI listing recognises %s as an embedding model",
     async (id) => {
       documents["/v1/models"] = { data: [{ id }] }
       expect((await listOpenai(host)).models[0]?.kind).toBe("embedding")
     },
   )
 
-  test("OpenAI's listing takes at most 1,000 models, each once, and counts the others", async () => {
+  test("the OpenAI listing gives at most 1,000 models, each once, and counts the others", async () => {
     const ids = Array.from({ length: 1500 }, (_, at) => ({ id: `m${at}` }))
     documents["/v1/models"] = { data: [...ids, ...ids] }
     const { models, excess } = await listOpenai(host)
     expect([models.length, models[0]?.name, models.at(-1)?.name, excess]).toEqual([1000, "m0", "m999", 500])
   })
 
-  test("OpenAI's listing leaves out and counts what cannot be named", async () => {
+  test("the OpenAI listing leaves out names that no request could contain, and counts them", async () => {
     const bad = [
       "../etc/passwd",
       "a/../b",
@@ -120,7 +120,7 @@ describe("OpenAI's listing", () => {
     expect([models as unknown, unnameable]).toEqual([[chat("good")], bad.length + 5])
   })
 
-  test.each([0, -1, 1.5, "4096", 1e300, true, {}])("believes no window of %p", async (max_model_len) => {
+  test.each([0, -1, 1.5, "4096", 1e300, true, {}])("a context window of %p is ignored", async (max_model_len) => {
     documents["/v1/models"] = { data: [{ id: "a", max_model_len }] }
     expect((await listOpenai(host)).models as unknown).toEqual([chat("a")])
   })
@@ -131,14 +131,14 @@ describe("OpenAI's listing", () => {
     ['{"data":{}}', "not a list of models"],
     ['"text"', "not a list of models"],
     [`{"data":["${"x".repeat(5_000_000)}"]}`, "larger than 4 MiB"],
-  ])("OpenAI's listing that is none is refused", async (text, reason) => {
+  ])("an invalid OpenAI listing is refused", async (text, reason) => {
     documents["/v1/models"] = text
     await expect(listOpenai(host)).rejects.toThrow(reason)
   })
 })
 
 describe("LM Studio's own listing", () => {
-  test("LM Studio's own listing tells kinds, context windows and abilities", async () => {
+  test("the LM Studio listing gives kinds, context windows and abilities", async () => {
     documents["/api/v0/models"] = {
       object: "list",
       data: [
@@ -152,10 +152,10 @@ describe("LM Studio's own listing", () => {
       { name: "qwen/qwen3-4b", kind: "chat", contextWindow: 262_144, abilities: ["tools"] },
       { name: "text-embedding-nomic-embed-text-v1.5", kind: "embedding", contextWindow: 2048, abilities: [] },
     ])
-    expect(asked).toEqual(["GET /api/v0/models Bearer k"])
+    expect(requests).toEqual(["GET /api/v0/models Bearer k"])
   })
 
-  test("LM Studio's own listing gives way to OpenAI's where there is none", async () => {
+  test("the LM Studio listing falls back to the OpenAI listing", async () => {
     documents["/v1/models"] = { data: [{ id: "a" }] }
     expect((await listLmstudio(host)).models as unknown).toEqual([chat("a")])
   })
@@ -171,7 +171,7 @@ describe("Ollama's own listing", () => {
     "all-minilm:latest": { capabilities: ["embedding"], model_info: { "bert.context_length": 512 } },
   }
 
-  test("Ollama's own listing tells names, and what each is asked about the rest", async () => {
+  test("the Ollama listing gives names, and a query per model the rest", async () => {
     documents["/api/tags"] = {
       models: [...Object.keys(shown), "gone:7b", "nomic-embed-text:latest"].map((name) => ({
         ...{ name, model: name, modified_at: "2026-11-01T00:00:00Z", size: 1, digest: "d" },
@@ -193,7 +193,7 @@ describe("Ollama's own listing", () => {
     expect(await listOllama(host)).toEqual({ models: [], unnameable: 0, excess: 0 })
   })
 
-  test("Ollama's own listing gives way to OpenAI's where there is none", async () => {
+  test("the Ollama listing falls back to the OpenAI listing", async () => {
     documents["/v1/models"] = { data: [{ id: "a" }] }
     expect((await listOllama(host)).models as unknown).toEqual([chat("a")])
   })

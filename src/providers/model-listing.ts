@@ -1,5 +1,5 @@
-// Reads the listings of hosts that an operator runs: OpenAI's `/models` with what vLLM and llama.cpp add to it, Ollama's
-// and LM Studio's own. A listing is a stranger's text: whatever does not fit is left out.
+// Reads the model listings of hosts that an operator runs: OpenAI's `/models` with the additions of vLLM and llama.cpp,
+// Ollama's and LM Studio's own. Listings are untrusted: entries that do not fit are left out.
 import { ParseProblem } from "../config/config-shape.ts"
 import { modelAlias } from "../config/parse-values.ts"
 import { BoundedJsonError, fetchBoundedJson } from "../transport/bounded-json.ts"
@@ -8,7 +8,7 @@ import type { ListedHost, ListHostModels, ModelOffer, OfferedModel } from "./con
 const MAX_MODELS = 1000
 const MAX_LISTING_BYTES = 4 * 1024 * 1024
 const MAX_DETAILS_BYTES = 1024 * 1024
-/** For all requests to one host in one listing. */
+/** Time limit of all requests of one listing. */
 const LISTING_MS = 10_000
 const DETAILS_AT_ONCE = 4
 const MAX_NAME_LENGTH = 200
@@ -20,14 +20,14 @@ type ModelAbility = OfferedModel["abilities"][number]
 /** OpenAI's listing: vLLM, llama.cpp and most others. */
 export const listOpenai: ListHostModels = (host) => openaiOffer(timedHost(host))
 
-/** LM Studio's own listing tells kinds and context windows; OpenAI's, which it has too, does not. */
+/** LM Studio's own listing has kinds and context windows; its OpenAI listing does not. */
 export const listLmstudio: ListHostModels = async (host) => {
   const timed = timedHost(host)
   const own = await optional(fetchListing(timed, `${rootOf(host)}/api/v0/models`))
   return own === undefined ? openaiOffer(timed) : offerOf(listIn(own, "data"), openaiModel)
 }
 
-/** Ollama's listing tells names alone, so each model is asked about, as long as the time for all of it lasts. */
+/** Ollama's listing has only names, so each model is queried, within the time limit of the listing. */
 export const listOllama: ListHostModels = async (host) => {
   const timed = timedHost(host)
   const own = await optional(fetchListing(timed, `${rootOf(host)}/api/tags`))
@@ -44,7 +44,7 @@ function timedHost(host: ListedHost): TimedHost {
   return { ...host, signal: AbortSignal.timeout(LISTING_MS) }
 }
 
-/** The address of a host's own interface, outside OpenAI's. */
+/** The address of a host's own interface, outside the OpenAI-compatible one. */
 function rootOf({ baseUrl }: ListedHost): string {
   return baseUrl.replace(/\/v1$/, "")
 }
@@ -53,7 +53,7 @@ function fetchListing({ headers, signal }: TimedHost, url: string): Promise<unkn
   return fetchBoundedJson({ url, headers, signal, maxBytes: MAX_LISTING_BYTES })
 }
 
-/** Undefined where the host answers that it has no such thing. */
+/** Undefined if the host answers 404 or similar. */
 async function optional(document: Promise<unknown>): Promise<unknown> {
   try {
     return await document
@@ -70,7 +70,7 @@ async function openaiOffer(host: TimedHost): Promise<ModelOffer> {
 
 function listIn(document: unknown, member: string): readonly unknown[] {
   const list = isMembers(document) ? document[member] : undefined
-  // Ollama without a model says null in the list's place.
+  // Ollama without models sends null instead of a list.
   if (list === null) return []
   if (!Array.isArray(list)) throw new BoundedJsonError("its response is not a list of models")
   return list
@@ -114,7 +114,7 @@ function ollamaModel({ model, name = model }: ListingMembers): OfferedModel | un
   return { name, kind: kindOf(name), abilities: [] }
 }
 
-/** By what the host calls it, else by its name. */
+/** The kind that the host reports, else one derived from the name. */
 function kindOf(name: string, type?: unknown): OfferedModel["kind"] {
   if (typeof type === "string" && /^(llm|vlm|chat)$/.test(type)) return "chat"
   const isEmbedding = typeof type === "string" && /^embeddings?$/.test(type)
@@ -146,7 +146,7 @@ async function withDetails(models: readonly OfferedModel[], host: TimedHost): Pr
   return described
 }
 
-/** The model as it is known where its details cannot be had: it can be called all the same. */
+/** A model whose details are not available; it can be called nevertheless. */
 async function ollamaDetails(model: OfferedModel, host: TimedHost): Promise<OfferedModel> {
   const { headers, signal } = host
   const request = { url: `${rootOf(host)}/api/show`, headers, signal, maxBytes: MAX_DETAILS_BYTES }

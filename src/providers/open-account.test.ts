@@ -47,23 +47,25 @@ describe("an account's address", () => {
 
   test("an account includes the vendor's other protocols unless its address was changed", () => {
     const [azure] = open("azure", { apiKey, resource: "mine" })
-    const line = azure?.lines["anthropic-messages"]
-    expect(line?.baseUrl).toBe("https://mine.services.ai.azure.com/anthropic")
-    expect(line?.headersWith({}).get("x-api-key")).toBe("the-key")
+    const endpoint = azure?.endpoints["anthropic-messages"]
+    expect(endpoint?.baseUrl).toBe("https://mine.services.ai.azure.com/anthropic")
+    expect(endpoint?.headersWith({}).get("x-api-key")).toBe("the-key")
     const [moved] = open("azure", { apiKey, resource: "mine", baseUrl: "http://proxy" })
-    expect(Object.keys(moved?.lines ?? {})).not.toContain("anthropic-messages")
+    expect(Object.keys(moved?.endpoints ?? {})).not.toContain("anthropic-messages")
   })
 })
 
 describe("accounts", () => {
-  test("accounts are as many as there are keys, each with its own", () => {
+  test("there is one account per key, each with its own credential", () => {
     const accounts = open("groq", { apiKeys: [new Secret("one"), new Secret("two")] })
-    const said = accounts.map(({ lines }) => lines["openai-chat"]?.headersWith({}).get("authorization"))
-    expect(said).toEqual(["Bearer one", "Bearer two"])
+    const authorizations = accounts.map(({ endpoints }) =>
+      endpoints["openai-chat"]?.headersWith({}).get("authorization"),
+    )
+    expect(authorizations).toEqual(["Bearer one", "Bearer two"])
     expect(accounts.map(({ secrets }) => secrets().map((secret) => secret.reveal()))).toEqual([["one"], ["two"]])
   })
 
-  test("accounts are none without a credential, or without an address", () => {
+  test("there is no account without a credential or without an address", () => {
     expect(open("openai", {})).toEqual([])
     expect(open("vertex", { location: "global" })).toEqual([])
     expect(open("bedrock", { ...aws })).toEqual([])
@@ -71,7 +73,7 @@ describe("accounts", () => {
     expect(open("ollama", {})).toHaveLength(1)
   })
 
-  test("accounts need no credential of their own where the cloud gives one", () => {
+  test("an account needs no credential of its own if the cloud gives one", () => {
     const ambient = {}
     const credentialsFile = {
       ...({ type: "external_account", file: "/external.json", audience: "a", subjectTokenType: "t" } as const),
@@ -103,11 +105,11 @@ describe("accounts", () => {
       { tenantId: "t", clientId: "app", clientSecret: new Secret("s"), resource: "mine" },
     ],
     ["configuration", "azure", { ambient: {}, apiKey, resource: "mine" }],
-  ])("accounts say that the credential comes from: %s (%s)", (source, id, options) => {
+  ])("an account names the origin of its credential: %s (%s)", (source, id, options) => {
     expect(open(id, options)[0]?.credentialSource).toBe(source)
   })
 
-  test("name all that is secret of them", () => {
+  test("an account lists all its secrets", () => {
     const [bedrock] = open("bedrock", { ...aws, sessionToken: new Secret("session"), region: "r" })
     expect(bedrock?.secrets().map((secret) => secret.reveal())).toEqual(["id", "secret", "session"])
     const [vertex] = open("vertex", { ...google, location: "global" })
@@ -115,20 +117,20 @@ describe("accounts", () => {
   })
 })
 
-test("one or the other vendor's models are served on a host of several, by their names", () => {
-  const speaking = (id: string, options: Partial<AccountOptions>, model: string) => {
-    const lines = Object.entries(open(id, options)[0]?.lines ?? {})
-    return lines.filter(([, line]) => line.serves?.(model) ?? true).map(([protocol]) => protocol)
+test("a host with models of several vendors serves each by its name", () => {
+  const protocolsFor = (id: string, options: Partial<AccountOptions>, model: string) => {
+    const endpoints = Object.entries(open(id, options)[0]?.endpoints ?? {})
+    return endpoints.filter(([, endpoint]) => endpoint.serves?.(model) ?? true).map(([protocol]) => protocol)
   }
   const vertex = { ...google, location: "global" }
-  expect(speaking("vertex", vertex, "gemini-2.5-pro")).toEqual(["gemini-generate", "openai-chat"])
-  expect(speaking("vertex", vertex, "claude-opus-5@default")).toEqual(["anthropic-messages"])
-  expect(speaking("vertex", vertex, "xai/grok-4.3")).toEqual(["openai-chat"])
+  expect(protocolsFor("vertex", vertex, "gemini-2.5-pro")).toEqual(["gemini-generate", "openai-chat"])
+  expect(protocolsFor("vertex", vertex, "claude-opus-5@default")).toEqual(["anthropic-messages"])
+  expect(protocolsFor("vertex", vertex, "xai/grok-4.3")).toEqual(["openai-chat"])
   const bedrock = { ...aws, region: "eu-west-1" }
   for (const model of ["anthropic.claude-opus-5", "global.anthropic.claude-opus-5", "arn:aws:bedrock:x:1:y/z"]) {
-    expect(speaking("bedrock", bedrock, model)).toEqual(["anthropic-messages", "bedrock-converse"])
+    expect(protocolsFor("bedrock", bedrock, model)).toEqual(["anthropic-messages", "bedrock-converse"])
   }
-  expect(speaking("bedrock", bedrock, "openai.gpt-5.5")).toEqual(["bedrock-converse"])
-  expect(speaking("azure", { apiKey, resource: "mine" }, "claude-opus-5")).toEqual(["anthropic-messages"])
-  expect(speaking("azure", { apiKey, resource: "mine" }, "gpt-4o")).not.toContain("anthropic-messages")
+  expect(protocolsFor("bedrock", bedrock, "openai.gpt-5.5")).toEqual(["bedrock-converse"])
+  expect(protocolsFor("azure", { apiKey, resource: "mine" }, "claude-opus-5")).toEqual(["anthropic-messages"])
+  expect(protocolsFor("azure", { apiKey, resource: "mine" }, "gpt-4o")).not.toContain("anthropic-messages")
 })

@@ -1,4 +1,4 @@
-// Our credential at a provider, and the way there, made ready once so that a call costs no more than it must.
+// Opens the accounts of a provider: credential, signer and endpoints, prepared once so that calls stay cheap.
 import { Secret } from "../config/secret.ts"
 import { probe, type SendRequest } from "../transport/http-client.ts"
 import type {
@@ -12,50 +12,50 @@ import type {
 
 export interface AccountOptions extends AccountSettings {
   readonly send: SendRequest
-  /** Called with why a credential could not be fetched. */
+  /** Called with the reason if a credential could not be fetched. */
   readonly onCredentialFailure?: ((error: Error) => void) | undefined
 }
 
-/** The accounts of one entry in the configuration: one for each key. None where it lacks a credential or an address. */
+/** The accounts of one entry in the configuration: one for each key. None if it lacks a credential or an address. */
 export function openAccounts(provider: Provider, options: AccountOptions): ProviderAccount[] {
   const { apiKey, apiKeys = apiKey ? [apiKey] : [] } = options
   if (addressOf(provider, options) === undefined) return []
   if (apiKeys.length > 0) return apiKeys.map((key) => openAccount(provider, { ...options, apiKey: key }))
   const { ambient, credentialsFile } = options
-  // A workload identity's file holds no secret, only where the token is found.
+  // The file of a workload identity holds no secret, only the location of the token.
   const isFetched = (ambient ?? credentialsFile) !== undefined
   const proven = !provider.needsCredential || isFetched || secretsIn(options).length > 0
   return proven ? [openAccount(provider, options)] : []
 }
 
-/** One account; what `openAccounts` makes sure of is taken for granted. */
+/** Opens one account; `openAccounts` has checked its settings. */
 export function openAccount(provider: Provider, options: AccountOptions): ProviderAccount {
   const { send, onCredentialFailure: onFailure, ...settings } = options
   const baseUrl = addressOf(provider, settings) ?? ""
   const signer = provider.signer?.(settings, { address: baseUrl, onFailure })
   const signed = signer ? signer.sign(send) : send
-  const lines: Record<string, ProtocolEndpoint> = {}
-  for (const protocol of settings.protocols ?? provider.usually ?? Object.keys(provider.speaks)) {
-    const dialect = provider.speaks[protocol]
+  const endpoints: Record<string, ProtocolEndpoint> = {}
+  for (const protocol of settings.protocols ?? provider.defaultProtocols ?? Object.keys(provider.dialects)) {
+    const dialect = provider.dialects[protocol]
     if (!dialect) continue
-    const at = endpointAddress(dialect, { provider, settings, baseUrl })
-    if (at === undefined) continue
-    lines[protocol] = openEndpoint(dialect, { settings, baseUrl: at, send: signed })
+    const address = endpointAddress(dialect, { provider, settings, baseUrl })
+    if (address === undefined) continue
+    endpoints[protocol] = openEndpoint(dialect, { settings, baseUrl: address, send: signed })
   }
   const own = secretsIn(settings)
-  const [line] = Object.values(lines)
-  const listModels = listingOf(provider, { settings, baseUrl, line })
+  const [endpoint] = Object.values(endpoints)
+  const listModels = listingOf(provider, { settings, baseUrl, endpoint })
   return {
     id: settings.id,
     baseUrl,
     isFree: provider.isFree === true,
     reportsModel: provider.reportsModel === true,
     saltsIdentifiers: settings.saltIdentifiers !== false,
-    ...(provider.tokens && { tokens: provider.tokens }),
-    lines,
+    ...(provider.tokenizer && { tokenizer: provider.tokenizer }),
+    endpoints,
     secrets: () => [...own, ...(signer?.minted?.() ?? [])],
     credentialSource: signer?.source ?? originOf(settings.apiKey),
-    check: () => signer?.check() ?? (listModels ? checkOffer(listModels) : checkModelList(line)),
+    check: () => signer?.check() ?? (listModels ? checkOffer(listModels) : checkModelList(endpoint)),
     ...(listModels && { listModels }),
   }
 }
@@ -67,13 +67,16 @@ function addressOf(provider: Provider, settings: AccountSettings): string | unde
 interface ListingPlace {
   readonly settings: AccountSettings
   readonly baseUrl: string
-  readonly line: ProtocolEndpoint | undefined
+  readonly endpoint: ProtocolEndpoint | undefined
 }
 
-function listingOf({ discovery }: Provider, { settings, baseUrl, line }: ListingPlace): ProviderAccount["listModels"] {
-  if (!discovery || !line || !(settings.discover ?? discovery.byDefault)) return undefined
+function listingOf(
+  { discovery }: Provider,
+  { settings, baseUrl, endpoint }: ListingPlace,
+): ProviderAccount["listModels"] {
+  if (!discovery || !endpoint || !(settings.discover ?? discovery.byDefault)) return undefined
   const { list } = discovery
-  return () => list({ baseUrl, headers: line.headersWith({}) })
+  return () => list({ baseUrl, headers: endpoint.headersWith({}) })
 }
 
 interface EndpointContext {
@@ -82,7 +85,7 @@ interface EndpointContext {
   readonly baseUrl: string
 }
 
-/** An operator who gives another address says nothing of what stands beside it. */
+/** Undefined for a protocol with its own address if a custom base address is set: its counterpart there is unknown. */
 function endpointAddress(
   { baseUrl: apart }: ProtocolDialect,
   { provider, settings, baseUrl }: EndpointContext,
@@ -129,7 +132,7 @@ function openEndpoint(dialect: ProtocolDialect, { settings, baseUrl, send }: End
 const MAX_REMEMBERED = 100
 const NO_HEADERS: Readonly<Record<string, string>> = {}
 
-/** Callers send few different headers along, so what is made of them is kept. */
+/** Callers send few different headers, so the merged headers are cached. */
 function cacheHeaders(
   own: Readonly<Record<string, string>>,
   takes: ProtocolDialect["takesHeaders"],
@@ -154,22 +157,22 @@ function selectHeaders(
   headers: Readonly<Record<string, string>>,
   takes: NonNullable<ProtocolDialect["takesHeaders"]>,
 ): Record<string, string> {
-  const kept = Object.entries(takes).map(([name, values]): [string, string[]] => [
+  const selected = Object.entries(takes).map(([name, values]): [string, string[]] => [
     name,
     selectValues(headers[name], values),
   ])
   return Object.fromEntries(
-    kept.filter(([, values]) => values.length > 0).map(([name, values]) => [name, values.join(",")]),
+    selected.filter(([, values]) => values.length > 0).map(([name, values]) => [name, values.join(",")]),
   )
 }
 
-/** Of a header's comma-separated values those that are known. */
+/** The known values of a comma-separated header. */
 export function selectValues(header: string | undefined, known: readonly string[]): string[] {
   const values = header?.split(",").map((value) => value.trim()) ?? []
   return values.filter((value) => known.includes(value))
 }
 
-/** Where a credential was found that is used as it is. */
+/** The origin of a static credential. */
 export function originOf(credential: Secret | undefined): string {
   return credential ? (credential.origin ?? "configuration") : "not needed"
 }
@@ -179,7 +182,7 @@ function secretsIn(settings: AccountSettings): Secret[] {
   return values.filter((value) => value instanceof Secret)
 }
 
-/** Whether a host of one's own is there, and what it offers. */
+/** Checks that a self-hosted server responds, and lists its models. */
 async function checkOffer(listModels: NonNullable<ProviderAccount["listModels"]>): Promise<CredentialVerdict> {
   try {
     const offer = await listModels()
@@ -192,15 +195,15 @@ async function checkOffer(listModels: NonNullable<ProviderAccount["listModels"]>
 }
 
 /** Most vendors list their models to every key. */
-async function checkModelList(line: ProtocolEndpoint | undefined): Promise<CredentialVerdict> {
-  if (!line?.baseUrl.startsWith("http")) return { verdict: "not needed", sound: true }
-  const listing = line.path ? line.path(LIST_MODELS) : LIST_MODELS.usualPath
-  return probeCredential(line.baseUrl + listing, line.headersWith({}))
+async function checkModelList(endpoint: ProtocolEndpoint | undefined): Promise<CredentialVerdict> {
+  if (!endpoint?.baseUrl.startsWith("http")) return { verdict: "not needed", sound: true }
+  const listing = endpoint.path ? endpoint.path(LIST_MODELS) : LIST_MODELS.usualPath
+  return probeCredential(endpoint.baseUrl + listing, endpoint.headersWith({}))
 }
 
 const LIST_MODELS = { operation: "list-models", model: "", stream: false, usualPath: "/models", headers: {} }
 
-/** What the answer to a harmless GET says of the credential in it. */
+/** Checks a credential with a harmless GET. */
 export async function probeCredential(url: string, headers: Headers): Promise<CredentialVerdict> {
   const status = await probe(url, headers)
   if (status === undefined) return { verdict: "unknown: no response from this address", sound: false }

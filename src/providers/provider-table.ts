@@ -1,5 +1,5 @@
-// The providers: a row each. An address, a credential, and the protocols spoken there. Those that need more than a key
-// have a file of their own.
+// The provider table: one row each with address, credential and protocols. Providers that need more than a key have
+// their own file.
 import type { Secret } from "../config/secret.ts"
 import { azure } from "./azure.ts"
 import { bedrock } from "./bedrock.ts"
@@ -18,14 +18,14 @@ interface ProviderRow {
   readonly id: string
   readonly name: string
   readonly env?: string
-  /** What the vendor's own client library would be given; absent where each installation has its own. */
-  readonly at?: string
+  /** The base address that the vendor's own client library takes; absent if each installation has its own. */
+  readonly baseUrl?: string
   readonly addressOf?: Provider["addressOf"]
-  readonly speaks: Readonly<Record<string, ProtocolDialect>>
-  readonly usually?: readonly string[]
+  readonly dialects: Readonly<Record<string, ProtocolDialect>>
+  readonly defaultProtocols?: readonly string[]
   readonly local?: boolean
   readonly hostEnv?: string
-  /** How its models are discovered. */
+  /** Lists its models, for discovery. */
   readonly list?: ListHostModels
 }
 
@@ -37,10 +37,10 @@ const googleKey = (credential: Secret | undefined): Record<string, string> =>
   credential ? { "x-goog-api-key": credential.reveal() } : {}
 
 const openai: ProtocolDialect = { streamUsage: "ask", headers: bearer }
-/** Usage always comes with the last event, and requesting it is rejected. */
-const unasked: ProtocolDialect = { streamUsage: "sent", headers: bearer }
-/** Mistral refuses ids of calls that are not as its own. */
-const mistral: ProtocolDialect = { ...unasked, callId: /^[a-zA-Z0-9]{9}$/ }
+/** Usage always comes with the last event, and requests for it are rejected. */
+const openaiWithUsage: ProtocolDialect = { streamUsage: "sent", headers: bearer }
+/** Mistral rejects tool call ids that do not match its own format. */
+const mistral: ProtocolDialect = { ...openaiWithUsage, callId: /^[a-zA-Z0-9]{9}$/ }
 const anthropic: ProtocolDialect = { streamUsage: "sent", headers: anthropicKey }
 const gemini: ProtocolDialect = { streamUsage: "sent", headers: googleKey }
 
@@ -48,9 +48,9 @@ const chat = { "openai-chat": openai }
 const newerChat = { "openai-chat": { ...openai, limitMembers: BOTH_LIMITS } }
 const responses = { "openai-responses": openai }
 const images = { "openai-images": openai }
-/** Images within chat completions, as OpenRouter has them. */
+/** Images within chat completions, as OpenRouter offers them. */
 const chatImages = { "chat-images": openai }
-/** The one is called by predict alone, all others by generateContent. */
+/** Imagen is called by predict only, all other image models by generateContent. */
 const googleImages = {
   "gemini-images": { ...gemini, serves: (model: string) => !isImagen(model) },
   "imagen-predict": { ...gemini, serves: isImagen },
@@ -61,9 +61,9 @@ const fireworksImages: ProtocolDialect = {
   headers: (credential) => ({ ...bearer(credential), accept: "application/json" }),
   serves: (model) => !model.includes("kontext"),
 }
-/** Of a text as it stands: by hosts of open weights, which have it for every model. */
+/** Completions of plain text: hosts of open weights offer them for every model. */
 const completions = { "openai-completions": openai }
-/** OpenAI has it for its last models that were made for it, and no others. */
+/** OpenAI offers completions only for a few older models. */
 const lastCompletions = {
   "openai-completions": {
     ...openai,
@@ -71,43 +71,43 @@ const lastCompletions = {
   },
 }
 
-/** By hosts that have models of their own for it, and by those alone. */
+/** Moderations, at hosts that have their own models for them. */
 const moderations = { "openai-moderations": { ...openai, serves: (model: string) => model.includes("moderation") } }
 
 /**
- * What each takes in one call to embed, by its documentation or its refusals (November 2026). Where several figures are
- * told of one, this is the least. Who is not here is taken to be like OpenAI, but for the tokens.
+ * Limits of one embedding call, by documentation or observed rejections (November 2026); of several figures the lowest.
+ * Providers that are not listed get OpenAI's limits, except for the tokens.
  */
 const EMBEDS = {
   openai: { inputs: 2048, tokens: 300_000 },
-  google: { inputs: 100, textAlone: true },
-  mistral: { inputs: 512, tokens: 16_384, textAlone: true },
-  cohere: { inputs: 96, textAlone: true },
-  voyage: { inputs: 1000, tokens: 120_000, textAlone: true },
-  jina: { inputs: 2048, textAlone: true },
-  alibaba: { inputs: 10, textAlone: true },
-  siliconflow: { inputs: 32, textAlone: true },
-  nvidia: { inputs: 50, textAlone: true },
-  cloudflare: { inputs: 100, textAlone: true },
-  others: { inputs: 2048, textAlone: true },
+  google: { inputs: 100, textOnly: true },
+  mistral: { inputs: 512, tokens: 16_384, textOnly: true },
+  cohere: { inputs: 96, textOnly: true },
+  voyage: { inputs: 1000, tokens: 120_000, textOnly: true },
+  jina: { inputs: 2048, textOnly: true },
+  alibaba: { inputs: 10, textOnly: true },
+  siliconflow: { inputs: 32, textOnly: true },
+  nvidia: { inputs: 50, textOnly: true },
+  cloudflare: { inputs: 100, textOnly: true },
+  others: { inputs: 2048, textOnly: true },
 } as const satisfies Record<string, EmbeddingLimits>
 
 const embeddings = { "openai-embeddings": openai }
-/** Hosts of models whose tokens are not OpenAI's. */
+/** Embeddings of models whose tokens are not OpenAI's. */
 const texts = embeddingsOf(EMBEDS.others)
 
 function embeddingsOf(embeds: EmbeddingLimits): Record<string, ProtocolDialect> {
   return { "openai-embeddings": { ...openai, embeds } }
 }
 
-/** It refuses what asks for base64. */
+/** It rejects requests for base64. */
 const alibabaEmbeddings: ProtocolDialect = {
   ...openai,
   embeds: EMBEDS.alibaba,
   edits: () => [{ path: ["encoding_format"], remove: true }],
 }
 
-/** Chunks in their context, and pictures, have interfaces of their own. */
+/** Contextualised chunks and images have interfaces of their own. */
 const voyage = {
   "voyage-embeddings": {
     ...openai,
@@ -121,7 +121,7 @@ function isImagen(model: string): boolean {
   return model.startsWith("imagen")
 }
 
-/** Hosts that speak Anthropic's protocol at another address, and take the key in either header. */
+/** Anthropic's protocol at another address, with the key in either header. */
 function messagesAt(baseUrl: string): Record<string, ProtocolDialect> {
   const headers = (credential: Secret | undefined) => ({ ...bearer(credential), ...anthropicKey(credential) })
   return { "anthropic-messages": { streamUsage: "sent", headers, baseUrl } }
@@ -132,8 +132,8 @@ const ROWS: readonly ProviderRow[] = [
     id: "openai",
     name: "OpenAI",
     env: "OPENAI_API_KEY",
-    at: "https://api.openai.com/v1",
-    speaks: {
+    baseUrl: "https://api.openai.com/v1",
+    dialects: {
       ...responses,
       "openai-chat": { ...openai, limitMembers: BOTH_LIMITS, takesMembers: OPENAI_CHAT_MEMBERS },
       ...embeddingsOf(EMBEDS.openai),
@@ -146,17 +146,17 @@ const ROWS: readonly ProviderRow[] = [
     id: "anthropic",
     name: "Anthropic",
     env: "ANTHROPIC_API_KEY",
-    at: "https://api.anthropic.com",
-    speaks: { "anthropic-messages": anthropic },
+    baseUrl: "https://api.anthropic.com",
+    dialects: { "anthropic-messages": anthropic },
   },
   {
     id: "google",
     name: "Google AI Studio",
     env: "GEMINI_API_KEY",
-    at: "https://generativelanguage.googleapis.com",
-    speaks: {
+    baseUrl: "https://generativelanguage.googleapis.com",
+    dialects: {
       "gemini-generate": { ...gemini, serves: (model) => !isImagen(model) },
-      // Not OpenAI's embeddings, which it speaks too: its own say what they are for, and what was used.
+      // Not OpenAI's embeddings, which it supports too: its own have a task type, and report usage.
       "gemini-embed": { ...gemini, embeds: EMBEDS.google },
       ...googleImages,
       "openai-chat": {
@@ -170,8 +170,8 @@ const ROWS: readonly ProviderRow[] = [
     id: "openrouter",
     name: "OpenRouter",
     env: "OPENROUTER_API_KEY",
-    at: "https://openrouter.ai/api/v1",
-    speaks: {
+    baseUrl: "https://openrouter.ai/api/v1",
+    dialects: {
       ...newerChat,
       ...responses,
       ...embeddings,
@@ -180,151 +180,175 @@ const ROWS: readonly ProviderRow[] = [
       ...messagesAt("https://openrouter.ai/api"),
     },
   },
-  { id: "groq", name: "Groq", env: "GROQ_API_KEY", at: "https://api.groq.com/openai/v1", speaks: newerChat },
+  { id: "groq", name: "Groq", env: "GROQ_API_KEY", baseUrl: "https://api.groq.com/openai/v1", dialects: newerChat },
   {
     id: "mistral",
     name: "Mistral AI",
     env: "MISTRAL_API_KEY",
-    at: "https://api.mistral.ai/v1",
-    speaks: { "openai-chat": mistral, "mistral-embeddings": { ...openai, embeds: EMBEDS.mistral }, ...moderations },
+    baseUrl: "https://api.mistral.ai/v1",
+    dialects: { "openai-chat": mistral, "mistral-embeddings": { ...openai, embeds: EMBEDS.mistral }, ...moderations },
   },
   {
     id: "deepseek",
     name: "DeepSeek",
     env: "DEEPSEEK_API_KEY",
-    at: "https://api.deepseek.com/v1",
-    speaks: { ...chat, ...messagesAt("https://api.deepseek.com/anthropic") },
+    baseUrl: "https://api.deepseek.com/v1",
+    dialects: { ...chat, ...messagesAt("https://api.deepseek.com/anthropic") },
   },
   {
     id: "xai",
     name: "xAI",
     env: "XAI_API_KEY",
-    at: "https://api.x.ai/v1",
-    speaks: { ...newerChat, ...responses, "xai-images": openai, ...messagesAt("https://api.x.ai") },
+    baseUrl: "https://api.x.ai/v1",
+    dialects: { ...newerChat, ...responses, "xai-images": openai, ...messagesAt("https://api.x.ai") },
   },
   {
     id: "together",
     name: "Together AI",
     env: "TOGETHER_API_KEY",
-    at: "https://api.together.xyz/v1",
-    speaks: { ...chat, ...texts, "together-images": openai, ...completions },
+    baseUrl: "https://api.together.xyz/v1",
+    dialects: { ...chat, ...texts, "together-images": openai, ...completions },
   },
   {
     id: "fireworks",
     name: "Fireworks AI",
     env: "FIREWORKS_API_KEY",
-    at: "https://api.fireworks.ai/inference/v1",
-    speaks: { ...newerChat, ...texts, "fireworks-images": fireworksImages, ...completions },
+    baseUrl: "https://api.fireworks.ai/inference/v1",
+    dialects: { ...newerChat, ...texts, "fireworks-images": fireworksImages, ...completions },
   },
-  { id: "cerebras", name: "Cerebras", env: "CEREBRAS_API_KEY", at: "https://api.cerebras.ai/v1", speaks: newerChat },
-  { id: "perplexity", name: "Perplexity", env: "PERPLEXITY_API_KEY", at: "https://api.perplexity.ai", speaks: chat },
+  {
+    id: "cerebras",
+    name: "Cerebras",
+    env: "CEREBRAS_API_KEY",
+    baseUrl: "https://api.cerebras.ai/v1",
+    dialects: newerChat,
+  },
+  {
+    id: "perplexity",
+    name: "Perplexity",
+    env: "PERPLEXITY_API_KEY",
+    baseUrl: "https://api.perplexity.ai",
+    dialects: chat,
+  },
   {
     id: "moonshot",
     name: "Moonshot AI",
     env: "MOONSHOT_API_KEY",
-    at: "https://api.moonshot.ai/v1",
-    speaks: { ...chat, ...messagesAt("https://api.moonshot.ai/anthropic") },
+    baseUrl: "https://api.moonshot.ai/v1",
+    dialects: { ...chat, ...messagesAt("https://api.moonshot.ai/anthropic") },
   },
   {
     id: "zai",
     name: "Z.ai",
     env: "ZAI_API_KEY",
-    at: "https://api.z.ai/api/paas/v4",
-    speaks: { ...chat, ...messagesAt("https://api.z.ai/api/anthropic") },
+    baseUrl: "https://api.z.ai/api/paas/v4",
+    dialects: { ...chat, ...messagesAt("https://api.z.ai/api/anthropic") },
   },
   {
     id: "alibaba",
     name: "Alibaba Cloud (Qwen)",
     env: "DASHSCOPE_API_KEY",
-    at: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-    speaks: { ...chat, "openai-embeddings": alibabaEmbeddings },
+    baseUrl: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+    dialects: { ...chat, "openai-embeddings": alibabaEmbeddings },
   },
   {
     id: "minimax",
     name: "MiniMax",
     env: "MINIMAX_API_KEY",
-    at: "https://api.minimax.io/v1",
-    speaks: { ...chat, ...messagesAt("https://api.minimax.io/anthropic") },
+    baseUrl: "https://api.minimax.io/v1",
+    dialects: { ...chat, ...messagesAt("https://api.minimax.io/anthropic") },
   },
   {
     id: "nvidia",
     name: "NVIDIA",
     env: "NVIDIA_API_KEY",
-    at: "https://integrate.api.nvidia.com/v1",
-    speaks: { ...chat, ...embeddingsOf(EMBEDS.nvidia) },
+    baseUrl: "https://integrate.api.nvidia.com/v1",
+    dialects: { ...chat, ...embeddingsOf(EMBEDS.nvidia) },
   },
-  { id: "sambanova", name: "SambaNova", env: "SAMBANOVA_API_KEY", at: "https://api.sambanova.ai/v1", speaks: chat },
+  {
+    id: "sambanova",
+    name: "SambaNova",
+    env: "SAMBANOVA_API_KEY",
+    baseUrl: "https://api.sambanova.ai/v1",
+    dialects: chat,
+  },
   {
     id: "hyperbolic",
     name: "Hyperbolic",
     env: "HYPERBOLIC_API_KEY",
-    at: "https://api.hyperbolic.xyz/v1",
-    speaks: chat,
+    baseUrl: "https://api.hyperbolic.xyz/v1",
+    dialects: chat,
   },
   {
     id: "nebius",
     name: "Nebius",
     env: "NEBIUS_API_KEY",
-    at: "https://api.tokenfactory.nebius.com/v1",
-    speaks: { ...chat, ...texts, ...images, ...completions },
+    baseUrl: "https://api.tokenfactory.nebius.com/v1",
+    dialects: { ...chat, ...texts, ...images, ...completions },
   },
   {
     id: "novita",
     name: "Novita AI",
     env: "NOVITA_API_KEY",
-    at: "https://api.novita.ai/openai/v1",
-    speaks: { ...chat, ...texts, ...completions },
+    baseUrl: "https://api.novita.ai/openai/v1",
+    dialects: { ...chat, ...texts, ...completions },
   },
   {
     id: "deepinfra",
     name: "DeepInfra",
     env: "DEEPINFRA_API_KEY",
-    at: "https://api.deepinfra.com/v1/openai",
-    speaks: { ...chat, ...texts, ...images, ...completions },
+    baseUrl: "https://api.deepinfra.com/v1/openai",
+    dialects: { ...chat, ...texts, ...images, ...completions },
   },
   {
     id: "siliconflow",
     name: "SiliconFlow",
     env: "SILICONFLOW_API_KEY",
-    at: "https://api.siliconflow.com/v1",
-    speaks: { ...chat, ...embeddingsOf(EMBEDS.siliconflow), ...images },
+    baseUrl: "https://api.siliconflow.com/v1",
+    dialects: { ...chat, ...embeddingsOf(EMBEDS.siliconflow), ...images },
   },
   {
     id: "cohere",
     name: "Cohere",
     env: "COHERE_API_KEY",
-    at: "https://api.cohere.ai",
-    /** The same address is also written with the way to what is like OpenAI's there. */
+    baseUrl: "https://api.cohere.ai",
+    /** A base address that already includes the OpenAI-compatible path is accepted too. */
     addressOf: ({ baseUrl = "https://api.cohere.ai" }) => baseUrl.replace(/\/compatibility\/v1$/, ""),
-    speaks: {
+    dialects: {
       "openai-chat": { ...openai, path: ({ usualPath }) => `/compatibility/v1${usualPath}` },
       "cohere-embed": { ...openai, embeds: EMBEDS.cohere },
     },
   },
-  { id: "huggingface", name: "Hugging Face", env: "HF_TOKEN", at: "https://router.huggingface.co/v1", speaks: chat },
+  {
+    id: "huggingface",
+    name: "Hugging Face",
+    env: "HF_TOKEN",
+    baseUrl: "https://router.huggingface.co/v1",
+    dialects: chat,
+  },
   {
     id: "github",
     name: "GitHub Models",
     // Not GITHUB_TOKEN: that is set on many machines, and for other purposes.
     env: "GITHUB_MODELS_TOKEN",
-    at: "https://models.github.ai/inference",
-    speaks: { ...newerChat, ...embeddingsOf(EMBEDS.openai) },
+    baseUrl: "https://models.github.ai/inference",
+    dialects: { ...newerChat, ...embeddingsOf(EMBEDS.openai) },
   },
-  // Its address holds the account: https://api.cloudflare.com/client/v4/accounts/ACCOUNT/ai/v1
+  // Its address includes the account: https://api.cloudflare.com/client/v4/accounts/ACCOUNT/ai/v1
   {
     id: "cloudflare",
     name: "Cloudflare",
     env: "CLOUDFLARE_API_TOKEN",
-    speaks: { ...chat, ...embeddingsOf(EMBEDS.cloudflare) },
+    dialects: { ...chat, ...embeddingsOf(EMBEDS.cloudflare) },
   },
-  { id: "ai21", name: "AI21 Labs", env: "AI21_API_KEY", at: "https://api.ai21.com/studio/v1", speaks: chat },
-  { id: "voyage", name: "Voyage AI", env: "VOYAGE_API_KEY", at: "https://api.voyageai.com/v1", speaks: voyage },
-  { id: "jina", name: "Jina AI", env: "JINA_API_KEY", at: "https://api.jina.ai/v1", speaks: jina },
+  { id: "ai21", name: "AI21 Labs", env: "AI21_API_KEY", baseUrl: "https://api.ai21.com/studio/v1", dialects: chat },
+  { id: "voyage", name: "Voyage AI", env: "VOYAGE_API_KEY", baseUrl: "https://api.voyageai.com/v1", dialects: voyage },
+  { id: "jina", name: "Jina AI", env: "JINA_API_KEY", baseUrl: "https://api.jina.ai/v1", dialects: jina },
   {
     id: "ollama",
     name: "Ollama",
-    at: "http://127.0.0.1:11434/v1",
-    speaks: { ...chat, ...texts, ...completions, ...messagesAt("http://127.0.0.1:11434") },
+    baseUrl: "http://127.0.0.1:11434/v1",
+    dialects: { ...chat, ...texts, ...completions, ...messagesAt("http://127.0.0.1:11434") },
     local: true,
     hostEnv: "OLLAMA_HOST",
     list: listOllama,
@@ -332,50 +356,50 @@ const ROWS: readonly ProviderRow[] = [
   {
     id: "lmstudio",
     name: "LM Studio",
-    at: "http://127.0.0.1:1234/v1",
-    speaks: { ...chat, ...texts, ...completions },
+    baseUrl: "http://127.0.0.1:1234/v1",
+    dialects: { ...chat, ...texts, ...completions },
     local: true,
     list: listLmstudio,
   },
   {
     id: "vllm",
     name: "vLLM",
-    at: "http://127.0.0.1:8000/v1",
-    speaks: { ...newerChat, ...responses, ...embeddings, ...completions },
+    baseUrl: "http://127.0.0.1:8000/v1",
+    dialects: { ...newerChat, ...responses, ...embeddings, ...completions },
     local: true,
     list: listOpenai,
   },
   {
     id: "llamacpp",
     name: "llama.cpp",
-    at: "http://127.0.0.1:8080/v1",
-    speaks: { ...chat, ...texts, ...completions },
+    baseUrl: "http://127.0.0.1:8080/v1",
+    dialects: { ...chat, ...texts, ...completions },
     local: true,
     list: listOpenai,
   },
 ]
 
-/** The kinds of host an operator gives the address of. */
+/** Kinds of host whose address the operator configures. */
 const COMPATIBLE: readonly ProviderRow[] = [
   {
     id: "openai-compatible",
     name: "OpenAI-compatible",
-    speaks: { ...chat, ...responses, ...embeddings, ...images, ...completions, "openai-moderations": openai },
-    // Few such hosts have more; Responses requests are translated to chat for them.
-    usually: ["openai-chat", "openai-embeddings", "openai-images", "openai-completions", "openai-moderations"],
+    dialects: { ...chat, ...responses, ...embeddings, ...images, ...completions, "openai-moderations": openai },
+    // Few such hosts support more; Responses requests are translated to chat for them.
+    defaultProtocols: ["openai-chat", "openai-embeddings", "openai-images", "openai-completions", "openai-moderations"],
     local: true,
     list: listOpenai,
   },
   {
     id: "anthropic-compatible",
     name: "Anthropic-compatible",
-    speaks: { "anthropic-messages": anthropic },
+    dialects: { "anthropic-messages": anthropic },
     local: true,
   },
   {
     id: "gemini-compatible",
     name: "Gemini-compatible",
-    speaks: { "gemini-generate": gemini, "gemini-embed": { ...gemini, embeds: EMBEDS.google }, ...googleImages },
+    dialects: { "gemini-generate": gemini, "gemini-embed": { ...gemini, embeds: EMBEDS.google }, ...googleImages },
     local: true,
   },
 ]
@@ -384,22 +408,22 @@ export const knownProviders: readonly Provider[] = [...ROWS.map(providerOf), azu
 export const compatibleProviders: readonly Provider[] = COMPATIBLE.map(providerOf)
 
 function providerOf(row: ProviderRow): Provider {
-  const { id, name, env, at, addressOf, speaks, usually, local = false, hostEnv, list } = row
+  const { id, name, env, baseUrl, addressOf, dialects, defaultProtocols, local = false, hostEnv, list } = row
   return {
     id,
     name,
-    ...(at !== undefined && { baseUrl: at }),
+    ...(baseUrl !== undefined && { baseUrl }),
     ...(addressOf && { addressOf }),
     ...(env !== undefined && { environmentVariable: env }),
     needsCredential: !local,
-    // At a host of one's own, names are whatever its operator made them.
+    // At a self-hosted server, its operator chooses the names.
     ...(!local && { reportsModel: true }),
-    // A model on one's own machine is free; a host of which only the address is known may bill.
-    ...(local && at !== undefined && { isFree: true }),
-    speaks,
-    ...(usually && { usually }),
+    // A model on this machine is free; a custom address may bill.
+    ...(local && baseUrl !== undefined && { isFree: true }),
+    dialects,
+    ...(defaultProtocols && { defaultProtocols }),
     ...(hostEnv !== undefined && { hostVariable: hostEnv }),
-    // A host of which only the address is known may list what costs money.
-    ...(list && { discovery: { list, byDefault: at !== undefined } }),
+    // A custom address may list models that cost money.
+    ...(list && { discovery: { list, byDefault: baseUrl !== undefined } }),
   }
 }

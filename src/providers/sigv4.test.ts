@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { Secret } from "../config/secret.ts"
 import { encodeSegment, signedHeaders } from "./sigv4.ts"
 
-/** The credential, scope and moment of the vectors that AWS publishes. */
+/** The credential, scope and time of AWS's published test vectors. */
 const keys = {
   accessKeyId: new Secret("AKIDEXAMPLE"),
   secretAccessKey: new Secret("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"),
@@ -58,7 +58,7 @@ const VECTORS: readonly SigningVector[] = [
 
 describe("a signature", () => {
   test.each(VECTORS.map((vector) => [vector.name, vector] as const))(
-    "a signature is that of AWS's vector %s",
+    "a signature equals that of AWS's test vector %s",
     (_, vector) => {
       const { method = "GET", url = "https://example.amazonaws.com/", body = "", service = "service" } = vector
       const { names = "host;x-amz-date", signature } = vector
@@ -79,7 +79,7 @@ describe("a signature", () => {
     return signedHeaders({ method: "POST", url, body: "{}", ...change, headers }, scope, at).get("authorization")
   }
 
-  test("covers the path, the body, the type and the time, but not what a proxy may change", () => {
+  test("a signature covers the path, the body, the type and the time, but not headers that a proxy may change", () => {
     const plain = authorization({})
     expect(authorization({ url: url.replace("%3A0", "%3A1") })).not.toBe(plain)
     expect(authorization({ body: "{ }" })).not.toBe(plain)
@@ -88,21 +88,21 @@ describe("a signature", () => {
     expect(authorization({ headers: { "user-agent": "other", "accept-encoding": "gzip" } })).toBe(plain)
   })
 
-  test("covers a session's token, which goes along", () => {
+  test("a signature covers the session token, which is sent along", () => {
     const session = { ...scope, keys: { ...keys, sessionToken: new Secret("session-token") } }
     const signed = signedHeaders({ method: "POST", url, body: "{}", headers: new Headers() }, session, NOW)
     expect(signed.get("x-amz-security-token")).toBe("session-token")
     expect(signed.get("authorization")).toContain("SignedHeaders=host;x-amz-date;x-amz-security-token,")
   })
 
-  test("a signature leaves the headers it was given as they were", () => {
+  test("signing does not change the given headers", () => {
     const headers = new Headers({ "content-type": "application/json" })
     signedHeaders({ method: "POST", url, body: "{}", headers }, scope, NOW)
     expect([...headers.keys()]).toEqual(["content-type"])
   })
 })
 
-test("a path's segment is encoded but for letters, digits and four marks", () => {
+test("a path segment is percent-encoded except for letters, digits and four marks", () => {
   expect(encodeSegment("az-AZ_09.~")).toBe("az-AZ_09.~")
   expect(encodeSegment("arn:aws:x/y!'()*")).toBe("arn%3Aaws%3Ax%2Fy%21%27%28%29%2A")
 })

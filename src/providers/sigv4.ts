@@ -1,4 +1,4 @@
-// AWS's signature, version 4: headers that prove a request was made by who holds the secret key, and not changed since.
+// AWS Signature Version 4: headers that authenticate the holder of the secret key and protect the request from changes.
 import { createHash, createHmac } from "node:crypto"
 import type { AwsKeys } from "./credentials/credential-source.ts"
 
@@ -18,7 +18,7 @@ interface SigV4Request {
 
 const ALGORITHM = "AWS4-HMAC-SHA256"
 
-/** The request's headers and those that sign it, for a moment in Unix milliseconds. */
+/** The request's headers with its signature, for a time in Unix milliseconds. */
 export function signedHeaders({ method, url, headers, body }: SigV4Request, scope: AwsScope, now: number): Headers {
   const { keys, region, service } = scope
   const time = new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, "")
@@ -38,16 +38,17 @@ export function signedHeaders({ method, url, headers, body }: SigV4Request, scop
     names,
     sha256(body),
   ].join("\n")
-  const place = `${day}/${region}/${service}/aws4_request`
-  const signature = hmac(signingKey(scope, day), `${ALGORITHM}\n${time}\n${place}\n${sha256(canonical)}`).toString(
-    "hex",
-  )
-  const credential = `Credential=${keys.accessKeyId.reveal()}/${place}`
+  const credentialScope = `${day}/${region}/${service}/aws4_request`
+  const signature = hmac(
+    signingKey(scope, day),
+    `${ALGORITHM}\n${time}\n${credentialScope}\n${sha256(canonical)}`,
+  ).toString("hex")
+  const credential = `Credential=${keys.accessKeyId.reveal()}/${credentialScope}`
   signed.set("authorization", `${ALGORITHM} ${credential}, SignedHeaders=${names}, Signature=${signature}`)
   return signed
 }
 
-/** Only what no proxy between has a reason to change. */
+/** Only headers that a proxy has no reason to change. */
 function coveredHeaders(headers: Headers, host: string): [string, string][] {
   const covered: [string, string][] = [["host", host]]
   for (const [name, value] of headers) {
@@ -56,7 +57,7 @@ function coveredHeaders(headers: Headers, host: string): [string, string][] {
   return covered.sort(([one], [other]) => (one < other ? -1 : 1))
 }
 
-/** Every service but S3 has the path encoded once more than it was sent. */
+/** Every service except S3 signs the path encoded once more than it is sent. */
 function canonicalPath(path: string): string {
   return path.split("/").map(encodeSegment).join("/")
 }
@@ -73,7 +74,7 @@ function canonicalQuery(search: string): string {
   return pairs.sort().join("&")
 }
 
-/** Percent-encoded but for letters, digits and `-._~`; that is stricter than JavaScript's own encoding. */
+/** Percent-encodes everything except letters, digits and `-._~`, which is stricter than JavaScript's own encoding. */
 export function encodeSegment(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`)
 }

@@ -1,4 +1,4 @@
-// The simulator as a provider, without a credential: in this process, or where an entry's address says.
+// The simulator as a provider, without a credential: in this process, or at the entry's address.
 import { BOTH_LIMITS, type ProtocolDialect, type Provider } from "./contract.ts"
 
 const dialect: ProtocolDialect = { streamUsage: "ask", limitMembers: BOTH_LIMITS, headers: () => ({}) }
@@ -9,8 +9,8 @@ export const simulatorProvider: Provider = {
   baseUrl: "simulator:",
   needsCredential: false,
   isFree: true,
-  tokens: "simulator",
-  speaks: {
+  tokenizer: "simulator",
+  dialects: {
     "openai-chat": dialect,
     "openai-responses": dialect,
     "openai-completions": dialect,
@@ -23,21 +23,21 @@ export const simulatorProvider: Provider = {
   },
 }
 
-/** The protocol of a model's author, the first part of its id; all others speak OpenAI's. */
+/** The protocol of a model's author, the first part of its id; all others use OpenAI's. */
 const AUTHORS: Readonly<Record<string, readonly string[]>> = {
   anthropic: ["anthropic-messages"],
   google: ["gemini-generate", "gemini-embed", "openai-images"],
-  openai: Object.keys(simulatorProvider.speaks).filter((protocol) => protocol.startsWith("openai-")),
+  openai: Object.keys(simulatorProvider.dialects).filter((protocol) => protocol.startsWith("openai-")),
 }
 const OTHERS = AUTHORS.openai?.filter((protocol) => protocol !== "openai-responses") ?? []
 
-/** The simulator in demo mode: each model speaks its author's protocol, so that translations can be seen. */
+/** The simulator in demo mode: each model uses its author's protocol, which makes translations visible. */
 export const demoProvider: Provider = {
   ...simulatorProvider,
-  speaks: Object.fromEntries(
-    Object.entries(simulatorProvider.speaks).map(([protocol, spoken]) => {
+  dialects: Object.fromEntries(
+    Object.entries(simulatorProvider.dialects).map(([protocol, dialect]) => {
       const serves = (model: string) => (AUTHORS[model.split("/", 1)[0] ?? ""] ?? OTHERS).includes(protocol)
-      return [protocol, { ...spoken, serves }]
+      return [protocol, { ...dialect, serves }]
     }),
   ),
 }

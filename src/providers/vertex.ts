@@ -1,4 +1,4 @@
-// Google Vertex AI: Gemini, Anthropic's models and others under one project, with tokens that are fetched.
+// Google Vertex AI: Gemini, Anthropic's models and others under one project, with fetched tokens.
 import { asciiJson, type JsonEdit } from "../transport/json/json-splice.ts"
 import {
   type AccountSettings,
@@ -15,7 +15,7 @@ import { VariableReader } from "./credentials/variable-reader.ts"
 
 const NO_HEADERS = () => ({})
 
-/** Beta, because clients of Google's other interface speak its beta, and its members are not all known to `v1`. */
+/** Beta, because clients of Google's other interface use its beta, and `v1` lacks some members. */
 const gemini: ProtocolDialect = {
   streamUsage: "sent",
   headers: NO_HEADERS,
@@ -24,8 +24,8 @@ const gemini: ProtocolDialect = {
     `/v1beta1${placeOf(settings)}/publishers/google${usualPath.replace(/^\/v1beta/, "")}`,
 }
 
-/** The newer models take no more in a call, whatever the older ones did. */
-const ONE = { inputs: 1, textAlone: true }
+/** The newer models accept one input per call. */
+const ONE = { inputs: 1, textOnly: true }
 
 const embedContent: ProtocolDialect = {
   ...gemini,
@@ -39,12 +39,12 @@ const predict: ProtocolDialect = {
   path: ({ usualPath }, settings) => `/v1${placeOf(settings)}/publishers/google${usualPath}`,
 }
 
-/** The models from before embedContent was there. */
+/** The models from before embedContent. */
 function isPredicted(model: string): boolean {
   return /^(text-|textembedding|gemini-embedding-001)/.test(model)
 }
 
-/** Called by predict alone, at an address as all of Google's own have it. */
+/** Called by predict only, at Google's own kind of address. */
 const imagen: ProtocolDialect = { ...gemini, serves: isImagen }
 const drawn: ProtocolDialect = { ...gemini, serves: (model) => model.startsWith("gemini") && model.includes("image") }
 
@@ -54,7 +54,7 @@ function isImagen(model: string): boolean {
 
 const VERSION: JsonEdit = { path: ["anthropic_version"], set: '"vertex-2023-10-16"' }
 
-/** It refuses a whole request for one it does not know (as of November 2026). */
+/** The accepted `anthropic-beta` values (November 2026); a request with any other is rejected. */
 const BETAS = [
   "compact-2026-01-12",
   "computer-use-2025-01-24",
@@ -77,11 +77,11 @@ const anthropic: ProtocolDialect = {
     if (operation === "count_tokens") return `${models}/count-tokens:rawPredict`
     return `${models}/${pathName(model)}:${stream ? "streamRawPredict" : "rawPredict"}`
   },
-  /** Where tokens are counted the path names no model. */
+  /** The path of token counting does not name a model. */
   edits: ({ operation }) => (operation === "count_tokens" ? [VERSION] : [VERSION, { path: ["model"], remove: true }]),
 }
 
-/** The models of other makers, and Gemini, which is called by its maker's name there. */
+/** Models of other vendors, and Gemini, which has its vendor's name as a prefix there. */
 const chat: ProtocolDialect = {
   streamUsage: "ask",
   limitMembers: BOTH_LIMITS,
@@ -99,7 +99,7 @@ function placeOf({ project = "", location = "" }: AccountSettings): string {
   return `/projects/${encodeURIComponent(project)}/locations/${encodeURIComponent(location)}`
 }
 
-/** A version follows an at sign, which means itself in a path. */
+/** A version follows an at sign, which is literal in a path. */
 function pathName(model: string): string {
   return encodeURIComponent(model).replaceAll("%40", "@")
 }
@@ -107,7 +107,7 @@ function pathName(model: string): string {
 function addressOf({ baseUrl, location }: AccountSettings): string | undefined {
   if (baseUrl !== undefined || location === undefined) return baseUrl
   if (location === "global") return "https://aiplatform.googleapis.com"
-  // Two places are whole continents.
+  // Two locations are whole continents.
   if (location === "us" || location === "eu") return `https://aiplatform.${location}.rep.googleapis.com`
   return `https://${location}-aiplatform.googleapis.com`
 }
@@ -139,7 +139,7 @@ export const vertex: Provider = {
     ambient: { variables: GOOGLE_VARIABLES, hosts: [".googleapis.com"] },
   },
   addressOf,
-  speaks: {
+  dialects: {
     "gemini-generate": gemini,
     "anthropic-messages": anthropic,
     "openai-chat": chat,

@@ -21,7 +21,7 @@ function stageAffinity(maxSessions?: number) {
 }
 
 describe("a session", () => {
-  test("a session is at home where it was answered last, with what it sent there", () => {
+  test("a session's home is the target that last answered it, with the tokens it sent there", () => {
     const { affinity, answer } = stageAffinity()
     answer("s", "a", { input: 1000, output: 50 })
     answer("s", "b", { input: 1100, cacheWrite: 900 })
@@ -29,13 +29,13 @@ describe("a session", () => {
     expect(affinity.homeOf("t")).toBeUndefined()
   })
 
-  test("a session has nothing cached where a cache costs as much as none", () => {
+  test("a session has no cached tokens where cache reads cost as much as input", () => {
     const { affinity, answer } = stageAffinity()
     answer("s", "plain", { input: 1000 })
     expect(affinity.homeOf("s")?.cachedTokens).toBe(0)
   })
 
-  test("a session that came back and found nothing cached expects nothing any more, until it finds something", () => {
+  test("a session that found nothing cached expects nothing, until it finds something", () => {
     const { affinity, answer } = stageAffinity()
     answer("s", "a", { input: 1000 })
     expect(affinity.homeOf("s")?.cachedTokens).toBe(1000)
@@ -45,7 +45,7 @@ describe("a session", () => {
     expect(affinity.homeOf("s")?.cachedTokens).toBe(1400)
   })
 
-  test("a session is forgotten after ten minutes, and the one that was answered longest ago when there are too many", () => {
+  test("a session is forgotten after ten minutes, and the oldest one if there are too many", () => {
     const { clock, affinity, answer } = stageAffinity(2)
     answer("s", "a")
     answer("t", "a")

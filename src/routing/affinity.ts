@@ -1,14 +1,14 @@
-// Where each session was answered last, because that is where its prompt cache is. Bounded and expiring: what is gone
-// costs a cache, not an answer.
+// Remembers the target that last answered each session, because its prompt cache is there. Bounded and expiring: a lost
+// entry costs a cache, not an answer.
 import type { Usage } from "../canonical/usage.ts"
 import { discountsCache } from "./expected-cost.ts"
 import type { Target } from "./target.ts"
 
-/** Where a session is at home. */
+/** The target that holds a session's prompt cache. */
 export interface SessionHome {
   readonly account: Target["account"]
   readonly upstreamModel: string
-  /** How much of its next request is probably cached there. */
+  /** The expected number of cached tokens of its next request. */
   readonly cachedTokens: number
 }
 
@@ -27,7 +27,7 @@ const MAX_SESSIONS = 50_000
 const LIFETIME_MS = 600_000
 
 export class Affinity {
-  /** Those that were answered longest ago come first. */
+  /** Entries in order of their last answer, oldest first. */
   private readonly homes = new Map<string, AffinityEntry>()
 
   constructor(private readonly options: AffinityOptions) {}
@@ -42,7 +42,7 @@ export class Affinity {
     const before = this.homeOf(session)
     const returned = before?.account === account && before.upstreamModel === upstreamModel
     const { maxSessions = MAX_SESSIONS, now } = this.options
-    // A session that came back and found nothing cached will find nothing the next time.
+    // A session that returned and found nothing cached will find nothing the next time.
     const misses = returned && before.cachedTokens > 0 && (usage.cacheRead ?? 0) === 0
     const cachedTokens = misses || !pricing || !discountsCache(pricing) ? 0 : inputOf(usage)
     this.homes.delete(session)

@@ -1,5 +1,4 @@
-// Whether something may be tried: it is in, or out for some time, or half-open, when one request at a time may find out
-// whether it works again.
+// A circuit breaker: closed, open for some time, or half-open, when one request at a time probes for recovery.
 
 export type BreakerState = "in" | "half-open" | "out"
 
@@ -20,7 +19,7 @@ export class Breaker {
   private cameInAt = Number.NEGATIVE_INFINITY
   private probedAt = Number.NEGATIVE_INFINITY
   private failedProbes = 0
-  /** Changes when it goes out, so that an attempt begun before does not speak of what is now. */
+  /** Changes when the breaker opens, so that attempts begun before are not counted. */
   generation = 0
 
   stateAt(now: number): BreakerState {
@@ -29,17 +28,17 @@ export class Breaker {
     return now < this.until || isTaken ? "out" : "half-open"
   }
 
-  /** Why it is out, or half-open. */
+  /** The reason it is open or half-open. */
   get why(): OutageReason | undefined {
     return this.isIn ? undefined : this.cause
   }
 
-  /** When it may be tried again. */
+  /** The time from which it may be tried again. */
   get outUntil(): number {
     return this.isIn ? Number.NEGATIVE_INFINITY : this.until
   }
 
-  /** An attempt begins; true for the one that is to find out. */
+  /** Begins an attempt; true if it is the probe. */
   begin(now: number): boolean {
     if (this.stateAt(now) !== "half-open") return false
     this.probedAt = now
@@ -51,13 +50,13 @@ export class Breaker {
     this.probedAt = Number.NEGATIVE_INFINITY
   }
 
-  /** The probe failed; true where that decides. A target that timed out is not probed again at once. */
+  /** Records a failed probe; true if it decides. A target that timed out is not probed again at once. */
   failProbe(isTimeout: boolean): boolean {
     this.failedProbes++
     return isTimeout || this.failedProbes >= MAX_FAILED_PROBES
   }
 
-  /** How many times it will have gone out, should it do so now. */
+  /** The number of outages that count, including one that begins now. */
   timesAt(now: number): number {
     const forgiven = this.isIn ? Math.floor((now - this.cameInAt) / FORGIVEN_MS) : 0
     return Math.max(0, this.times - forgiven) + 1
@@ -73,7 +72,7 @@ export class Breaker {
     this.cancelProbe()
   }
 
-  /** Stays out until then at least. */
+  /** Stays open at least until then. */
   stayOut(until: number): void {
     if (until > this.until) this.until = until
   }

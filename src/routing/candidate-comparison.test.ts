@@ -5,7 +5,7 @@ import { modelOf, StagedTable, withPrices } from "./route-plan.fixture.ts"
 
 const facts = { stream: true, inputTokens: 1000, maxOutputTokens: 1000, candidates: 1 }
 
-/** A table with a health, and requests that were answered there. */
+/** A table, its health, and answered requests. */
 function stageTable(...models: ConstructorParameters<typeof StagedTable>[0]["models"]) {
   const table = new StagedTable({ models })
   const stage = new StagedHealth()
@@ -15,7 +15,7 @@ function stageTable(...models: ConstructorParameters<typeof StagedTable>[0]["mod
   ) => {
     const [model = "", provider = ""] = at.split("@")
     for (let each = 0; each < times; each++) {
-      const trial = stage.health.beginAttempt(table.place(model, provider))
+      const trial = stage.health.beginAttempt(table.targetKey(model, provider))
       if (firstMs > 0) stage.health.noteFirstToken(trial, firstMs)
       stage.health.endAttempt(trial, {
         answered: true,
@@ -26,30 +26,30 @@ function stageTable(...models: ConstructorParameters<typeof StagedTable>[0]["mod
     }
   }
   type ComparisonInput = NonNullable<Parameters<StagedTable["plan"]>[1]>
-  const plan = (name: string, asked: ComparisonInput = {}) =>
-    table.plan(name, { facts, health: stage.health.snapshot(), ...asked })
-  const order = (name: string, asked?: ComparisonInput) =>
-    plan(name, asked).attempts.map(({ upstreamModel }) => upstreamModel)
+  const plan = (name: string, input: ComparisonInput = {}) =>
+    table.plan(name, { facts, health: stage.health.snapshot(), ...input })
+  const order = (name: string, input?: ComparisonInput) =>
+    plan(name, input).attempts.map(({ upstreamModel }) => upstreamModel)
   return { table, stage, answer, plan, order }
 }
 
-const by = (strategy: "cost" | "latency" | "quality") => ({ wishes: { strategy } })
+const by = (strategy: "cost" | "latency" | "quality") => ({ routingOptions: { strategy } })
 
 describe("by cost", () => {
-  test("the lowest price of this request comes first: what is cheap to read may be dear to write", () => {
+  test("by cost, the lowest price of this request comes first: cheap input may mean expensive output", () => {
     const { order } = stageTable(modelOf("m", { reader: withPrices(1, 9), writer: withPrices(3, 3), unpriced: {} }))
     expect(order("m", by("cost"))).toEqual(["m@writer", "m@reader", "m@unpriced"])
     const short = { facts: { ...facts, maxOutputTokens: 10 } }
     expect(order("m", { ...by("cost"), ...short })).toEqual(["m@reader", "m@writer", "m@unpriced"])
   })
 
-  test("answers are expected as long as they were, not as long as they may be", () => {
+  test("by cost, the usual length of answers counts, not their limit", () => {
     const { order, answer } = stageTable(modelOf("m", { reader: withPrices(1, 9), writer: withPrices(3, 3) }))
     answer("m@writer", { times: 50, outputTokens: 20 })
     expect(order("m", by("cost"))).toEqual(["m@reader", "m@writer"])
   })
 
-  test("of the same model the same is expected wherever it is, of another what that one said", () => {
+  test("by cost, each model's own usual output length counts", () => {
     const wordy = modelOf("wordy", { a: withPrices(1, 1) })
     const terse = modelOf("terse", { a: withPrices(1, 2) })
     const table = new StagedTable({ models: [wordy, terse], groups: [{ id: "auto/x", models: ["wordy", "terse"] }] })
@@ -57,11 +57,11 @@ describe("by cost", () => {
     const order = () => table.order("auto/x", { facts, health: stage.health.snapshot(), ...by("cost") })
     expect(order()).toEqual(["wordy@a", "terse@a"])
     for (let each = 0; each < 50; each++) {
-      stage.health.endAttempt(stage.health.beginAttempt(table.place("wordy", "a")), {
+      stage.health.endAttempt(stage.health.beginAttempt(table.targetKey("wordy", "a")), {
         answered: true,
         outputTokens: 900,
       })
-      stage.health.endAttempt(stage.health.beginAttempt(table.place("terse", "a")), {
+      stage.health.endAttempt(stage.health.beginAttempt(table.targetKey("terse", "a")), {
         answered: true,
         outputTokens: 100,
       })
@@ -69,22 +69,24 @@ describe("by cost", () => {
     expect(order()).toEqual(["terse@a", "wordy@a"])
   })
 
-  test("a session stays where its cache makes it cheaper, moves where that is cheaper still, and stays where all is equal", () => {
+  test("by cost, a session stays where its cache makes it cheaper or all is equal, and moves where another is cheaper still", () => {
     const { table, order } = stageTable(
       modelOf("m", { a: withPrices(2, 2, 0.2), b: withPrices(1.5, 2), c: withPrices(0.1, 0.1), d: withPrices(2, 2) }),
     )
-    const at = (provider: string, cachedTokens: number) => ({ home: { ...table.place("m", provider), cachedTokens } })
-    const among = (...only: string[]) => ({ wishes: { strategy: "cost" as const, only } })
+    const at = (provider: string, cachedTokens: number) => ({
+      home: { ...table.targetKey("m", provider), cachedTokens },
+    })
+    const among = (...only: string[]) => ({ routingOptions: { strategy: "cost" as const, only } })
     expect(order("m", { ...among("a", "b"), ...at("a", 900) })).toEqual(["m@a", "m@b"])
     expect(order("m", { ...among("a", "b"), ...at("a", 10) })).toEqual(["m@b", "m@a"])
     expect(order("m", { ...among("a", "c"), ...at("a", 1000) })).toEqual(["m@c", "m@a"])
     expect(order("m", { ...among("a", "d"), ...at("d", 0) })).toEqual(["m@d", "m@a"])
   })
 
-  test("an attempt tells what it will probably cost and what it can at most", () => {
+  test("a plan's attempt reports its likely and its maximum cost", () => {
     const { table, plan, answer } = stageTable(modelOf("m", { a: withPrices(2, 4, 1) }))
     answer("m@a", { times: 50, outputTokens: 500 })
-    const planned = plan("m", { home: { ...table.place("m", "a"), cachedTokens: 400 } })
+    const planned = plan("m", { home: { ...table.targetKey("m", "a"), cachedTokens: 400 } })
     const [attempt] = planned.attempts
     expect(attempt && planned.scoresOf(attempt)?.cost).toEqual({
       likely: expect.closeTo(600 * 2000 + 400 * 1000 + 500 * 4000, -3),
@@ -92,7 +94,7 @@ describe("by cost", () => {
     })
   })
 
-  test("embeddings cost what they read, images what is drawn", () => {
+  test("embeddings cost their input, images their pictures", () => {
     const { order } = stageTable(
       modelOf("e", { a: withPrices(2, 0), b: withPrices(1, 99) }, { kind: "embedding" }),
       modelOf("i", { each: { pricing: { perImage: "0.1" } }, token: withPrices(1, 40) }, { kind: "image" }),
@@ -105,7 +107,7 @@ describe("by cost", () => {
 describe("by latency", () => {
   const rows = { a: {}, b: {}, c: {} }
 
-  test("streams are ordered by their first token, other answers by their end", () => {
+  test("by latency, streams are ordered by their first token, other answers by their end", () => {
     const { order, answer } = stageTable(modelOf("m", rows))
     answer("m@a", { times: 9, firstMs: 900, totalMs: 1000 })
     answer("m@b", { times: 9, firstMs: 300, totalMs: 3000 })
@@ -115,11 +117,11 @@ describe("by latency", () => {
     expect(order("m", { ...by("latency"), ...whole })).toEqual(["m@a", "m@c", "m@b"])
   })
 
-  test("who fails often is as slow as it makes others wait", () => {
+  test("by latency, a target that often fails counts as slow as it makes requests wait", () => {
     const { order, answer, stage, table } = stageTable(modelOf("m", rows))
     answer("m@a", { times: 9, firstMs: 300 })
     answer("m@b", { times: 9, firstMs: 400 })
-    for (let each = 0; each < 4; each++) stage.fail(table.place("m", "a"))
+    for (let each = 0; each < 4; each++) stage.fail(table.targetKey("m", "a"))
     expect(order("m", by("latency"))).toEqual(["m@b", "m@a", "m@c"])
   })
 
@@ -127,7 +129,7 @@ describe("by latency", () => {
     const { order, answer, stage, table } = stageTable(modelOf("m", rows))
     answer("m@a", { times: 9, firstMs: 300 })
     answer("m@b", { times: 9, firstMs: 900 })
-    const [first] = stage.beginAttempt(3, table.place("m", "a"))
+    const [first] = stage.beginAttempt(3, table.targetKey("m", "a"))
     stage.now += 899
     expect(order("m", by("latency"))).toEqual(["m@a", "m@b", "m@c"])
     stage.now += 200
@@ -136,7 +138,7 @@ describe("by latency", () => {
     expect(order("m", by("latency"))).toEqual(["m@a", "m@b", "m@c"])
   })
 
-  test("a small share of requests goes to who has too few samples, and none to who has enough", () => {
+  test("by latency, a small share of requests explores targets with too few samples", () => {
     const { order, answer } = stageTable(modelOf("m", rows))
     answer("m@a", { times: 9, firstMs: 300 })
     answer("m@b", { times: 2, firstMs: 100 })
@@ -148,7 +150,7 @@ describe("by latency", () => {
     expect(at(0)).toBe("m@b")
   })
 
-  test("what was seen long ago is seen too seldom, and is looked at again", () => {
+  test("by latency, targets with only old samples are explored again", () => {
     const { order, answer, stage } = stageTable(modelOf("m", { a: {}, b: {} }))
     answer("m@b", { times: 9, firstMs: 900 })
     stage.now += 300_000
@@ -157,15 +159,15 @@ describe("by latency", () => {
     expect(order("m", { ...by("latency"), chance: 0.5 })).toEqual(["m@a", "m@b"])
   })
 
-  test("a session stays at home, also where others are faster or are to be explored", () => {
+  test("by latency, a session stays at its target, even if others are faster or to be explored", () => {
     const { table, order, answer } = stageTable(modelOf("m", rows))
     answer("m@a", { times: 9, firstMs: 300 })
-    const home = { ...table.place("m", "b"), cachedTokens: 0 }
+    const home = { ...table.targetKey("m", "b"), cachedTokens: 0 }
     expect(order("m", { ...by("latency"), chance: 0, home })[0]).toBe("m@b")
-    expect(order("m", { home, turn: 2 })[0]).toBe("m@b")
+    expect(order("m", { home, rotation: 2 })[0]).toBe("m@b")
   })
 
-  test("an attempt tells its percentiles, and on how many samples they rest", () => {
+  test("a plan's attempt reports its latency percentiles and their number of samples", () => {
     const { plan, answer } = stageTable(modelOf("m", { a: {} }))
     for (let each = 1; each <= 10; each++) answer("m@a", { firstMs: each * 100 })
     const planned = plan("m")
@@ -178,7 +180,7 @@ describe("by latency", () => {
 })
 
 describe("by quality", () => {
-  test("the catalogue's score comes first, less where weights are coarse", () => {
+  test("by quality, the catalogue's score decides, lowered for coarse weights", () => {
     const table = new StagedTable({
       models: [
         modelOf(
@@ -192,11 +194,11 @@ describe("by quality", () => {
       groups: [{ id: "auto/x", models: ["unjudged", "fair", "good"] }],
     })
     expect(table.order("good", by("quality"))).toEqual(["good@full", "good@eighth", "good@fourth"])
-    const only = { wishes: { strategy: "quality", ignore: ["full", "eighth"] } } as const
+    const only = { routingOptions: { strategy: "quality", ignore: ["full", "eighth"] } } as const
     expect(table.order("auto/x", only)).toEqual(["fair@a", "good@fourth", "unjudged@a"])
   })
 
-  test("what is measured corrects it, the more the more was seen", () => {
+  test("by quality, measurements correct the score, the more of them the more", () => {
     const { plan, order, answer } = stageTable(modelOf("m", { a: {}, b: {} }, { quality: 80 }))
     answer("m@a", { times: 1, marks: ["invalid-arguments"] })
     expect(order("m", by("quality"))).toEqual(["m@b", "m@a"])
@@ -212,11 +214,11 @@ describe("by quality", () => {
     expect(quality().confidence).toBeGreaterThan(0.9)
   })
 
-  test("failures count, refusals of a caller's request do not", () => {
+  test("by quality, failures count and refusals of a caller's request do not", () => {
     const { order, stage, table } = stageTable(modelOf("m", { a: {}, b: {} }))
-    for (let each = 0; each < 9; each++) stage.fail(table.place("m", "b"), "caller")
+    for (let each = 0; each < 9; each++) stage.fail(table.targetKey("m", "b"), "caller")
     expect(order("m", by("quality"))).toEqual(["m@a", "m@b"])
-    stage.fail(table.place("m", "a"), "timeout")
+    stage.fail(table.targetKey("m", "a"), "timeout")
     expect(order("m", by("quality"))).toEqual(["m@b", "m@a"])
   })
 })

@@ -1,4 +1,4 @@
-// What candidates are compared by: what the request will cost there, how long it will take, how good the answer will be.
+// Compares candidates by the expected cost, latency and quality of the request there.
 
 import type { RoutingStrategy } from "../canonical/chat/chat-request.ts"
 import { hasOutput } from "../canonical/model.ts"
@@ -8,23 +8,23 @@ import type { DecayedPercentiles } from "./decayed-statistics.ts"
 import { expectedCost } from "./expected-cost.ts"
 import type { PlanInput, RequestFacts } from "./plan-input.ts"
 
-/** What is known of a place, in figures. */
+/** The scores of a candidate. */
 export interface CandidateScores {
-  /** In nano-USD; absent without a price or where the request's length is unknown. */
+  /** In nano-USD; absent without a price or if the request's length is unknown. */
   readonly cost?: { readonly likely: number; readonly most: number }
-  /** To the first token of a stream, else to the end. */
+  /** Time to the first token of a stream, else to the end. */
   readonly latency?: { readonly p50Ms: number; readonly p90Ms: number; readonly samples: number }
-  /** From 0 to 100, and from 0 to 1 how much of it was measured. */
+  /** A score from 0 to 100, and from 0 to 1 the measured share of it. */
   readonly quality: { readonly score: number; readonly confidence: number }
 }
 
 /** Output tokens to hold if the caller sets no limit: as many as most responses have. */
 const DEFAULT_OUTPUT_TOKENS = 4096
-/** An image of middling quality, where it is sold by the token. */
+/** The tokens of an image of medium quality, if it is sold by the token. */
 const TOKENS_PER_IMAGE = 1056
-/** So many answers of a model's own make half of what it is expected to say. */
+/** The weight, in answers, of the average output length of all targets. */
 const PRIOR_WEIGHT = 8
-/** The share of requests that look how fast a target is of which too few samples are fresh. */
+/** The share of requests that measure a target with too few fresh samples. */
 const EXPLORING = { share: 0.05, samples: 6 }
 /** The quality of a model without a score. */
 const UNKNOWN_QUALITY = 50
@@ -47,18 +47,18 @@ export class CandidateComparison {
 
   constructor(
     readonly candidates: RouteCandidate[],
-    private readonly occasion: PlanInput,
+    private readonly input: PlanInput,
   ) {}
 
-  /** Best first; what is equal stays as it is. */
+  /** Sorts the best first; stable. */
   orderBy(strategy: RoutingStrategy): void {
     for (const each of this.candidates) each.score = this.scoreOf(each, strategy)
     sortByScore(this.candidates)
   }
 
-  /** One that shall show how fast it is, with a small share of requests; undefined where this is none of them. */
+  /** A candidate without measurements, for a small share of requests; undefined for all others. */
   unexplored(): RouteCandidate | undefined {
-    if ((this.occasion.chance ?? 1) >= EXPLORING.share) return undefined
+    if ((this.input.chance ?? 1) >= EXPLORING.share) return undefined
     let least: RouteCandidate | undefined
     let fewest = EXPLORING.samples
     for (const each of this.candidates) {
@@ -86,7 +86,7 @@ export class CandidateComparison {
   }
 
   private get now(): number {
-    return this.occasion.health?.now ?? 0
+    return this.input.health?.now ?? 0
   }
 
   private scoreOf(candidate: RouteCandidate, strategy: RoutingStrategy): number {
@@ -95,7 +95,7 @@ export class CandidateComparison {
   }
 
   private timesOf({ known }: RouteCandidate): DecayedPercentiles | undefined {
-    return this.occasion.facts?.stream ? known?.firstTokenMs : known?.totalMs
+    return this.input.facts?.stream ? known?.firstTokenMs : known?.totalMs
   }
 
   /** A failing target adds the wait for the next one; one silent for longer than usual counts as slow. */
@@ -110,9 +110,8 @@ export class CandidateComparison {
     return (model.quality ?? UNKNOWN_QUALITY) * factor * (known?.cleanShareAt(this.now) ?? 1)
   }
 
-  /** In nano-USD. */
   private likelyCost(candidate: RouteCandidate): number | undefined {
-    const { facts, home } = this.occasion
+    const { facts, home } = this.input
     if (!facts || !candidate.pricing) return undefined
     const { inputTokens } = facts
     const most = outputBound(candidate, facts)
@@ -128,7 +127,7 @@ export class CandidateComparison {
   }
 
   private costOf(candidate: RouteCandidate): CandidateScores["cost"] {
-    const { facts } = this.occasion
+    const { facts } = this.input
     const likely = this.likelyCost(candidate)
     if (!facts || !candidate.pricing || likely === undefined) return undefined
     const outputTokens = outputBound(candidate, facts)
@@ -141,26 +140,28 @@ export class CandidateComparison {
     return { likely, most: expectedCost(dearest, candidate.pricing) ?? likely }
   }
 
-  /** The usual output of this model over all providers; with few samples, drawn towards the average of all models. */
+  /**
+   * The usual output of this model over all providers; with few samples, weighted towards the average of all models.
+   */
   private usualOutput(model: CatalogModel): number | undefined {
     const known = this.usual?.get(model)
     if (known !== undefined) return known
-    let heardOwn = 0
+    let samplesOwn = 0
     let sumOwn = 0
-    let heardAll = 0
+    let samplesAll = 0
     let sumAll = 0
     for (const each of this.candidates) {
       const mean = each.known?.outputTokens.value
       if (each.known === undefined || mean === undefined) continue
-      const heard = each.known.outputTokens.samplesAt(this.now)
-      heardAll += heard
-      sumAll += heard * mean
+      const samples = each.known.outputTokens.samplesAt(this.now)
+      samplesAll += samples
+      sumAll += samples * mean
       if (each.model !== model) continue
-      heardOwn += heard
-      sumOwn += heard * mean
+      samplesOwn += samples
+      sumOwn += samples * mean
     }
-    if (heardAll === 0) return undefined
-    const usual = (sumOwn + PRIOR_WEIGHT * (sumAll / heardAll)) / (heardOwn + PRIOR_WEIGHT)
+    if (samplesAll === 0) return undefined
+    const usual = (sumOwn + PRIOR_WEIGHT * (sumAll / samplesAll)) / (samplesOwn + PRIOR_WEIGHT)
     this.usual ??= new Map()
     this.usual.set(model, usual)
     return usual
@@ -172,18 +173,18 @@ function roundToHundredths(figure: number): number {
   return Math.round(figure * 100) / 100
 }
 
-/** Stable, and quicker than the built-in for the few there are. */
+/** Stable, and faster than the built-in for short lists. */
 export function sortByScore(candidates: RouteCandidate[]): void {
   for (let sorted = 1; sorted < candidates.length; sorted++) {
     const each = candidates[sorted]
     if (!each) return
-    let place = sorted
-    for (; place > 0; place--) {
-      const before = candidates[place - 1]
+    let position = sorted
+    for (; position > 0; position--) {
+      const before = candidates[position - 1]
       if (!before || before.score <= each.score) break
-      candidates[place] = before
+      candidates[position] = before
     }
-    candidates[place] = each
+    candidates[position] = each
   }
 }
 

@@ -1,5 +1,5 @@
-// Every place that could answer for a model, under what the caller wishes and what is known of its health: those that
-// may be tried, those that are out, and those that are ruled out.
+// Every target that could answer for a model, under the request's routing options and the known health: available, out,
+// or excluded.
 
 import type { MaxPrice } from "../canonical/chat/chat-request.ts"
 import { FREE } from "../canonical/model.ts"
@@ -11,19 +11,19 @@ import type { PlanInput } from "./plan-input.ts"
 import type { Target } from "./target.ts"
 import type { AccountHealth, TargetHealth } from "./target-health.ts"
 
-/** A place that could answer. */
+/** A target that could answer. */
 export interface RouteCandidate extends Target {
   readonly row: TargetRow
   readonly health: BreakerState
   readonly knownAccount: AccountHealth | undefined
   readonly known: TargetHealth | undefined
-  /** Whether the session of this request is at home there. */
+  /** True if the session's prompt cache is there. */
   readonly isHome: boolean
-  /** What it is ordered by, the least first. */
+  /** The sort key, least first. */
   score: number
 }
 
-/** Why a place is not tried: by a wish of the caller's, because it is out, or because enough others are tried. */
+/** The reason a target is not tried: a routing option, an outage, or enough other targets. */
 export type ExclusionReason = "only" | "ignore" | "max_price" | "require_parameters" | "enough" | OutageReason
 
 export interface ExcludedTarget {
@@ -34,17 +34,17 @@ export interface ExcludedTarget {
 }
 
 export class CandidateSet {
-  /** Those that may be tried, in the order of the catalogue. */
+  /** Available candidates, in the order of the catalogue. */
   readonly live: RouteCandidate[] = []
   readonly out: RouteCandidate[] = []
   readonly excluded: ExcludedTarget[] = []
 
   constructor(
     model: CatalogModel,
-    private readonly occasion: PlanInput,
+    private readonly input: PlanInput,
   ) {
     if (!model.members) this.addTargets(model)
-    else for (const id of model.members) this.addTargets(occasion.table.catalog.find(id))
+    else for (const id of model.members) this.addTargets(input.table.catalog.find(id))
   }
 
   get hasAny(): boolean {
@@ -53,7 +53,7 @@ export class CandidateSet {
 
   private addTargets(model: CatalogModel | undefined): void {
     for (const row of model?.targets ?? []) {
-      const accounts = this.occasion.table.accounts.get(row.provider)
+      const accounts = this.input.table.accounts.get(row.provider)
       if (!model || !accounts) continue
       const served = { model, row }
       for (const account of accounts) this.classify(this.candidateAt(account, served))
@@ -74,9 +74,9 @@ export class CandidateSet {
   ): RouteCandidate | undefined {
     const upstreamModel = row.model
     const protocol = this.chooseProtocol(account, upstreamModel)
-    const line = protocol && account.lines[protocol]
-    if (!line) return undefined
-    const { health, home } = this.occasion
+    const endpoint = protocol && account.endpoints[protocol]
+    if (!endpoint) return undefined
+    const { health, home } = this.input
     const knownAccount = health?.of(account)
     const known = knownAccount?.targets.get(upstreamModel)
     return {
@@ -84,7 +84,7 @@ export class CandidateSet {
       account,
       upstreamModel,
       protocol,
-      line,
+      endpoint,
       pricing: row.pricing ?? model.pricing ?? (account.isFree ? FREE : undefined),
       row,
       health: knownAccount && health ? knownAccount.stateOf(known, health.now) : "in",
@@ -96,26 +96,26 @@ export class CandidateSet {
   }
 
   /** The client's protocol, or the account's preferred one that the request translates to. */
-  private chooseProtocol({ lines }: ProviderAccount, upstreamModel: string): string | undefined {
-    const { protocol, table, translates } = this.occasion
-    if (serves(lines[protocol], upstreamModel)) return protocol
+  private chooseProtocol({ endpoints }: ProviderAccount, upstreamModel: string): string | undefined {
+    const { protocol, table, translates } = this.input
+    if (serves(endpoints[protocol], upstreamModel)) return protocol
     const alike = translates ? table.translated.find((each) => each.has(protocol)) : undefined
-    return Object.keys(lines).find((other) => alike?.has(other) && serves(lines[other], upstreamModel))
+    return Object.keys(endpoints).find((other) => alike?.has(other) && serves(endpoints[other], upstreamModel))
   }
 
   private exclusionOf(candidate: RouteCandidate): ExclusionReason | undefined {
-    const { wishes, losesParameters } = this.occasion
-    if (!wishes) return undefined
-    if (wishes.only && !isAmong(wishes.only, candidate)) return "only"
-    if (wishes.ignore && isAmong(wishes.ignore, candidate)) return "ignore"
-    if (wishes.maxPrice && this.isTooDear(candidate, wishes.maxPrice)) return "max_price"
-    return wishes.requireParameters && losesParameters?.(candidate) ? "require_parameters" : undefined
+    const { routingOptions, losesParameters } = this.input
+    if (!routingOptions) return undefined
+    if (routingOptions.only && !isAmong(routingOptions.only, candidate)) return "only"
+    if (routingOptions.ignore && isAmong(routingOptions.ignore, candidate)) return "ignore"
+    if (routingOptions.maxPrice && this.isTooDear(candidate, routingOptions.maxPrice)) return "max_price"
+    return routingOptions.requireParameters && losesParameters?.(candidate) ? "require_parameters" : undefined
   }
 
   private isTooDear({ pricing }: RouteCandidate, most: MaxPrice): boolean {
     const isLimited = most.prompt !== undefined || most.completion !== undefined
     if (!pricing) return isLimited
-    return exceedsMaxPrice(most, { pricing, inputTokens: this.occasion.facts?.inputTokens ?? 0 })
+    return exceedsMaxPrice(most, { pricing, inputTokens: this.input.facts?.inputTokens ?? 0 })
   }
 }
 
@@ -126,11 +126,11 @@ export function toExcludedTarget(
   return { provider: account.id, model: model.id, upstreamModel, why }
 }
 
-/** Whether it is one of these providers, by its own id or by the id it replaces. */
+/** True if the candidate's provider is listed, by its own id or by the id it replaces. */
 function isAmong(ids: readonly string[], { row, account }: RouteCandidate): boolean {
   return ids.includes(row.provider) || ids.includes(account.id)
 }
 
-function serves(line: ProtocolEndpoint | undefined, upstreamModel: string): boolean {
-  return line !== undefined && line.serves?.(upstreamModel) !== false
+function serves(endpoint: ProtocolEndpoint | undefined, upstreamModel: string): boolean {
+  return endpoint !== undefined && endpoint.serves?.(upstreamModel) !== false
 }

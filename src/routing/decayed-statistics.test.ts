@@ -4,7 +4,7 @@ import { DecayedMean, DecayedPercentiles } from "./decayed-statistics.ts"
 
 const halfLife = { ms: 60_000, samples: 50 }
 
-/** The exact one of samples that weigh what they should. */
+/** The exact percentile of weighted samples. */
 function exactPercentile(share: number, samples: readonly { ms: number; weight: number }[]): number {
   const sorted = samples.toSorted((one, other) => one.ms - other.ms)
   const total = sorted.reduce((sum, { weight }) => sum + weight, 0)
@@ -17,7 +17,7 @@ function exactPercentile(share: number, samples: readonly { ms: number; weight: 
 }
 
 describe("decayed percentiles", () => {
-  test("decayed percentiles are within 5 % of the exact ones, however samples come", () => {
+  test("decayed percentiles are within 5 % of the exact ones for any samples", () => {
     const sample = fc.record({ ms: fc.double({ min: 1, max: 1_500_000, noNaN: true }), afterMs: fc.nat(90_000) })
     fc.assert(
       fc.property(fc.array(sample, { minLength: 1, maxLength: 400 }), (samples) => {
@@ -32,7 +32,7 @@ describe("decayed percentiles", () => {
           ms,
           weight: 2 ** -((now - then) / halfLife.ms + (at.length - 1 - index) / halfLife.samples),
         }))
-        // Where the exact one lies between two samples of the same weight on each side, either is right.
+        // If the exact value lies between two samples with equal weight on each side, either is correct.
         for (const [share, found = 0] of [
           [0.5, percentiles.p50],
           [0.9, percentiles.p90],
@@ -46,14 +46,14 @@ describe("decayed percentiles", () => {
     )
   })
 
-  test("decayed percentiles follow a change within as many samples as are half forgotten", () => {
+  test("decayed percentiles follow a change within one half-life of samples", () => {
     const percentiles = new DecayedPercentiles(halfLife)
     for (let each = 0; each < 10_000; each++) percentiles.add(100, each)
     for (let each = 0; each < 51; each++) percentiles.add(1000, 10_000 + each)
     expect(percentiles.p50).toBeWithin(950, 1050)
   })
 
-  test("decayed percentiles know how many samples they still rest on", () => {
+  test("decayed percentiles report the number of samples that still count", () => {
     const percentiles = new DecayedPercentiles(halfLife)
     expect(percentiles.samplesAt(0)).toBe(0)
     expect(percentiles.p50).toBeUndefined()
@@ -66,7 +66,7 @@ describe("decayed percentiles", () => {
     expect(percentiles.samplesAt(1e12)).toBeWithin(0.99, 1.01)
   })
 
-  test("decayed percentiles take what is shorter than a millisecond and longer than half an hour", () => {
+  test("decayed percentiles accept values below a millisecond and above half an hour", () => {
     const percentiles = new DecayedPercentiles(halfLife)
     percentiles.add(0, 0)
     expect(percentiles.p50).toBeLessThan(1.1)
@@ -75,7 +75,7 @@ describe("decayed percentiles", () => {
   })
 })
 
-test("a decayed mean is that of its samples, each as heavy as it is fresh", () => {
+test("a decayed mean is the mean of its samples, weighted by their freshness", () => {
   const sample = fc.record({ value: fc.nat(1000), afterMs: fc.nat(90_000) })
   fc.assert(
     fc.property(fc.array(sample, { minLength: 1, maxLength: 100 }), (samples) => {
@@ -85,9 +85,9 @@ test("a decayed mean is that of its samples, each as heavy as it is fresh", () =
       let weight = 0
       for (const { value, afterMs } of samples) {
         now += afterMs
-        const kept = 2 ** -(afterMs / halfLife.ms + 1 / halfLife.samples)
-        sum = sum * kept + value
-        weight = weight * kept + 1
+        const decay = 2 ** -(afterMs / halfLife.ms + 1 / halfLife.samples)
+        sum = sum * decay + value
+        weight = weight * decay + 1
         mean.add(value, now)
       }
       expect(mean.value).toBeCloseTo(sum / weight, 6)

@@ -1,12 +1,12 @@
-// Means and percentiles that forget: what was seen counts half after some time, and half after some newer samples. So a
-// busy target is known by its last moments, and a quiet one still by what was seen of it minutes ago.
+// Means and percentiles with exponential decay: a sample's weight halves after some time, and after some newer samples.
+// So a busy target is judged by its last moments, and a quiet one by samples from minutes ago.
 
 export interface HalfLife {
   readonly ms: number
   readonly samples: number
 }
 
-/** What is left, when a new sample comes, of what was known `elapsedMs` ago. */
+/** The remaining share of the weight, `elapsedMs` and one sample later. */
 function decayFactor({ ms, samples }: HalfLife, elapsedMs: number): number {
   return 2 ** -(elapsedMs / ms + 1 / samples)
 }
@@ -19,35 +19,35 @@ export class DecayedMean {
   constructor(private readonly halfLife: HalfLife) {}
 
   add(value: number, now: number): void {
-    const kept = this.weight === 0 ? 0 : decayFactor(this.halfLife, now - this.at)
-    this.sum = this.sum * kept + value
-    this.weight = this.weight * kept + 1
+    const decay = this.weight === 0 ? 0 : decayFactor(this.halfLife, now - this.at)
+    this.sum = this.sum * decay + value
+    this.weight = this.weight * decay + 1
     this.at = now
   }
 
-  /** Undefined where nothing was seen yet. */
+  /** Undefined without samples. */
   get value(): number | undefined {
     return this.weight === 0 ? undefined : this.sum / this.weight
   }
 
-  /** How many fresh samples what is known is worth. */
+  /** The total weight, in fresh samples. */
   samplesAt(now: number): number {
     return this.weight * 2 ** -((now - this.at) / this.halfLife.ms)
   }
 }
 
-/** Each bucket ends where it is so much larger than it began: a percentile is wrong by half of that at most. */
+/** The width of a bucket as a ratio: a percentile is wrong by half of that at most. */
 const GROWTH = 1.1
 const LOG_GROWTH = Math.log(GROWTH)
 const SHORTEST_MS = 1
-/** The last begins at half an hour. */
+/** The last bucket begins at half an hour. */
 const BUCKETS = 152
-/** Old samples are not made lighter but new ones heavier, until numbers grow too large. */
+/** New samples get heavier instead of old ones lighter, until the numbers grow too large. */
 const HEAVIEST = 1e6
 
 export class DecayedPercentiles {
   private readonly buckets = new Float32Array(BUCKETS)
-  /** What a new sample weighs. */
+  /** The weight of a new sample. */
   private unit = 1
   private total = 0
   private at = 0
@@ -68,7 +68,7 @@ export class DecayedPercentiles {
     this.isStale = true
   }
 
-  /** Undefined where nothing was seen yet. */
+  /** Undefined without samples. */
   get p50(): number | undefined {
     if (this.isStale) this.find()
     return this.total > 0 ? this.half : undefined
@@ -79,7 +79,7 @@ export class DecayedPercentiles {
     return this.total > 0 ? this.nineTenths : undefined
   }
 
-  /** How many fresh samples what is known is worth. */
+  /** The total weight, in fresh samples. */
   samplesAt(now: number): number {
     return (this.total / this.unit) * 2 ** -((now - this.at) / this.halfLife.ms)
   }

@@ -19,7 +19,7 @@ const pricing: fc.Arbitrary<Pricing> = fc.tuple(prices, fc.array(tier, { maxLeng
 }))
 
 describe("the expected cost", () => {
-  test("the expected cost of what is used is what the ledger would book, to a nano-USD", () => {
+  test("the expected cost equals the ledger's charge, to a nano-USD", () => {
     const tokens = fc.nat(300_000)
     fc.assert(
       fc.property(pricing, tokens, tokens, tokens, (pricing, input, cacheRead, output) => {
@@ -33,7 +33,7 @@ describe("the expected cost", () => {
     )
   })
 
-  test("the expected cost of images is that of each, or of their tokens", () => {
+  test("the expected cost of images is per image, or that of their tokens", () => {
     const drawn = { inputTokens: 10, cachedTokens: 0, outputTokens: 0, images: 3 }
     expect(expectedCost(drawn, { perImage: "0.04" })).toBe(120_000_000)
     expect(expectedCost({ ...drawn, outputTokens: 2000 }, { input: "5", output: "40" })).toBe(80_050_000)
@@ -41,7 +41,7 @@ describe("the expected cost", () => {
   })
 })
 
-test("a price is dearer by what holds for a request of this size; what has none may cost anything", () => {
+test("a price is compared at the request's size; a missing price always exceeds the maximum", () => {
   const pricing = { input: "1", output: "2", tiers: [{ aboveInputTokens: 1000, input: "3" }] }
   const at = (inputTokens: number, most: MaxPrice) => exceedsMaxPrice(most, { pricing, inputTokens })
   expect([at(1000, { prompt: 1 }), at(1001, { prompt: 1 }), at(1001, { prompt: 3 })]).toEqual([false, true, false])
@@ -50,7 +50,7 @@ test("a price is dearer by what holds for a request of this size; what has none 
   expect(exceedsMaxPrice({ prompt: 0.15 }, { pricing: { input: "0.15" }, inputTokens: 1 })).toBe(false)
 })
 
-test("a cache counts where reading from it costs less", () => {
+test("a cache counts only if reading from it costs less than input", () => {
   expect(discountsCache({ input: "1", cacheRead: "0.1" })).toBe(true)
   expect(discountsCache({ input: "1", cacheRead: "1" })).toBe(false)
   expect(discountsCache({ input: "1" })).toBe(false)

@@ -1,20 +1,21 @@
-// What a request will probably cost somewhere. Only to compare and to tell: what is held and charged is the ledger's.
+// The expected cost of a request at a target, for comparisons and explanations only: the ledger decides holds and
+// charges.
 
 import type { MaxPrice } from "../canonical/chat/chat-request.ts"
 import type { BucketPrices, Pricing } from "../canonical/model.ts"
 
-/** What is probably used. */
+/** The expected use. */
 export interface ExpectedUse {
   readonly inputTokens: number
-  /** Of those, what is read from a cache. */
+  /** The part of the input that is read from a cache. */
   readonly cachedTokens: number
   readonly outputTokens: number
   readonly images: number
 }
 
-/** In nano-USD for each; undefined where it has no price. */
+/** Nano-USD per unit; undefined without a price. */
 interface TokenRates {
-  /** From which size of the input on they hold. */
+  /** The input size from which these rates apply. */
   readonly above: number
   readonly input: number | undefined
   readonly cacheRead: number | undefined
@@ -26,7 +27,7 @@ interface TokenRates {
 const NANO_PER_TOKEN = 1000
 const NANO_PER_USD = 1_000_000_000
 
-/** In nano-USD; undefined where something of it has no price. */
+/** In nano-USD; undefined if a part of the use has no price. */
 export function expectedCost(use: ExpectedUse, pricing: Pricing): number | undefined {
   const { input, cacheRead, output, image, request } = ratesFor(use.inputTokens, pricing)
   const read = partialCost(use.inputTokens - use.cachedTokens, input) + partialCost(use.cachedTokens, cacheRead)
@@ -38,7 +39,7 @@ function partialCost(count: number, rate: number | undefined): number {
   return count === 0 ? 0 : count * (rate ?? Number.NaN)
 }
 
-/** Whether a request of this size costs more for a token. What has no price may cost anything. */
+/** True if a request of this size costs more per token. A use without a price always exceeds. */
 export function exceedsMaxPrice(
   than: MaxPrice,
   { pricing, inputTokens }: { pricing: Pricing; inputTokens: number },
@@ -51,13 +52,13 @@ function isAbove(most: number | undefined, rate: number | undefined): boolean {
   return most !== undefined && (rate === undefined || rate > most * NANO_PER_TOKEN)
 }
 
-/** Whether it reads from a cache for less. */
+/** True if cache reads cost less than input. */
 export function discountsCache(pricing: Pricing): boolean {
   const { input, cacheRead } = ratesFor(0, pricing)
   return input !== undefined && cacheRead !== undefined && cacheRead < input
 }
 
-/** A pricing is an object of the catalogue's that many requests share. */
+/** A pricing is a catalogue object that many requests share. */
 const ratesByPricing = new WeakMap<Pricing, readonly TokenRates[]>()
 
 function ratesFor(inputTokens: number, pricing: Pricing): TokenRates {
@@ -86,7 +87,7 @@ const NONE: TokenRates = {
 
 function ratesOf(prices: BucketPrices, above: number): TokenRates {
   const { perImage, imageOutput, output, input } = prices
-  // The tokens of what is sold by the image cost nothing, nor do the images of what is sold by the token.
+  // Image models sold by the image charge no tokens, and those sold by the token charge no images.
   const tokens = perImage === undefined ? undefined : "0"
   const images = (imageOutput ?? output) === undefined ? undefined : "0"
   return {

@@ -1,29 +1,29 @@
-// What an attempt can fail with, and what follows from it: whether another target may answer, and what it says of this one.
+// Kinds of failed attempts and their consequences: if another target may answer, and what the failure counts against.
 import type { GatewayError } from "../canonical/gateway-error.ts"
 
 interface FailureConsequence {
   /** Another target may answer. */
   readonly allowsFallback: boolean
-  /** What is to blame: the target, the account it was called with, or nothing of both. */
+  /** The cause: the target, the account it was called with, or neither. */
   readonly countsAgainst: "target" | "limit" | "account" | "no"
 }
 
 const FAILURES = {
-  /** No connection, or one that broke, before any status came. */
+  /** No connection, or one that broke before any status. */
   connect: { allowsFallback: true, countsAgainst: "target" },
   timeout: { allowsFallback: true, countsAgainst: "target" },
-  /** 5xx, an error as the first event of a 200, an answer that is none. */
+  /** 5xx, an error as the first event of a 200, or an invalid response. */
   server: { allowsFallback: true, countsAgainst: "target" },
-  /** Address and name there are ours: what is not found, or has moved, is a fault of the configuration. */
+  /** The gateway chose address and name: a missing or moved resource is a configuration error. */
   "not-found": { allowsFallback: true, countsAgainst: "target" },
   limited: { allowsFallback: true, countsAgainst: "limit" },
   credential: { allowsFallback: true, countsAgainst: "account" },
-  /** Too long for this model's window. */
+  /** The request is too long for this model's window. */
   context: { allowsFallback: true, countsAgainst: "no" },
-  /** A fault of ours on the way there. */
+  /** An internal error on the way there. */
   gateway: { allowsFallback: true, countsAgainst: "no" },
   caller: { allowsFallback: false, countsAgainst: "no" },
-  /** By a policy on contents. */
+  /** A content policy refused the request. */
   refusal: { allowsFallback: false, countsAgainst: "no" },
   "client-gone": { allowsFallback: false, countsAgainst: "no" },
   stopping: { allowsFallback: false, countsAgainst: "no" },

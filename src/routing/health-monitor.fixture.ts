@@ -1,4 +1,4 @@
-// For tests: accounts by name, and health under a clock and a chance that the test holds in its hands.
+// For tests: accounts by name, and health with a settable clock and fixed randomness.
 import type { ProviderAccount } from "../providers/contract.ts"
 import { type FailedOutcome, HealthMonitor, type TargetKey, type TrackedAttempt } from "./health-monitor.ts"
 
@@ -8,7 +8,7 @@ export const accountNamed = (id: string): ProviderAccount => ({
   isFree: false,
   reportsModel: true,
   saltsIdentifiers: true,
-  lines: {},
+  endpoints: {},
   secrets: () => [],
   credentialSource: "not needed",
   check: () => Promise.resolve({ verdict: "not needed", sound: true }),
@@ -16,7 +16,7 @@ export const accountNamed = (id: string): ProviderAccount => ({
 
 export class StagedHealth {
   now = 1000
-  /** In the middle nothing is shaken. */
+  /** The middle of the range: no jitter. */
   chance = 0.5
   readonly setAside: string[] = []
   readonly health = new HealthMonitor({
@@ -25,20 +25,19 @@ export class StagedHealth {
     onSetAside: ({ id }, why) => this.setAside.push(`${id}: ${why}`),
   })
 
-  answer(place: TargetKey): void {
-    this.health.endAttempt(this.health.beginAttempt(place), { answered: true })
+  answer(target: TargetKey): void {
+    this.health.endAttempt(this.health.beginAttempt(target), { answered: true })
   }
 
-  fail(place: TargetKey, failed: FailedOutcome | FailedOutcome["failed"] = "server"): void {
-    this.health.endAttempt(this.health.beginAttempt(place), typeof failed === "string" ? { failed } : failed)
+  fail(target: TargetKey, failed: FailedOutcome | FailedOutcome["failed"] = "server"): void {
+    this.health.endAttempt(this.health.beginAttempt(target), typeof failed === "string" ? { failed } : failed)
   }
 
-  /** So many in a row. */
-  failTimes(times: number, place: TargetKey): void {
-    for (let time = 0; time < times; time++) this.fail(place)
+  failTimes(times: number, target: TargetKey): void {
+    for (let time = 0; time < times; time++) this.fail(target)
   }
 
-  beginAttempt(times: number, place: TargetKey): TrackedAttempt[] {
-    return Array.from({ length: times }, () => this.health.beginAttempt(place))
+  beginAttempt(times: number, target: TargetKey): TrackedAttempt[] {
+    return Array.from({ length: times }, () => this.health.beginAttempt(target))
   }
 }

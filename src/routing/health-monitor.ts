@@ -1,26 +1,25 @@
-// What the exchange has seen of every account and of every model there, bounded: told when an attempt begins, answers
-// and ends, and asked by the plan. Its clock and its chance are given to it.
+// The observed health of every account and of every model there, bounded. The exchange reports when an attempt begins,
+// answers and ends; the plan reads a snapshot. Clock and randomness are injected.
 import type { ProviderAccount } from "../providers/contract.ts"
 import type { Breaker, OutageReason } from "./breaker.ts"
 import { countsAgainst, type FailureKind } from "./failure-kind.ts"
 import { AccountHealth, TargetHealth } from "./target-health.ts"
 
-/** Where an attempt goes, as far as health tells one place from another. */
+/** The identity of a target for health: one model at one account. */
 export interface TargetKey {
   readonly account: ProviderAccount
-  /** The model's name there. */
+  /** The model's name at the provider. */
   readonly upstreamModel: string
 }
 
-/** How an attempt ended. */
 export type AttemptOutcome = AnsweredOutcome | FailedOutcome
 
-/** What is wrong with an answer that came whole. A refusal is none of them. */
+/** A defect of a complete answer. A refusal is none. */
 export type AnswerDefect = "truncated" | "invalid-arguments" | "invalid-json"
 
 export interface AnsweredOutcome {
   readonly answered: true
-  /** Of an answer that came whole, not in a stream. */
+  /** The duration of a complete answer that was not streamed. */
   readonly totalMs?: number | undefined
   readonly outputTokens?: number | undefined
   readonly defects?: readonly AnswerDefect[]
@@ -28,12 +27,12 @@ export interface AnsweredOutcome {
 
 export interface FailedOutcome {
   readonly failed: FailureKind
-  /** What a host that limits us says of its limit. */
+  /** The wait that a rate-limiting host requests. */
   readonly retryAfterMs?: number | undefined
   readonly quota?: "minute" | "day" | "spend" | undefined
 }
 
-/** One attempt under way. */
+/** An attempt in progress. */
 export interface TrackedAttempt {
   readonly key: TargetKey
   readonly account: BreakerTicket<AccountHealth>
@@ -42,12 +41,12 @@ export interface TrackedAttempt {
   isOver: boolean
 }
 
-/** What an attempt has to do with an account, or with a model there. */
+/** An attempt's claim on the breaker of an account or of a model there. */
 interface BreakerTicket<Of> {
   readonly of: Of
-  /** When it began, as its breaker counts. */
+  /** The breaker's generation when the attempt began. */
   readonly generation: number
-  /** Whether it is the one to find out if what was out works again. */
+  /** True if this attempt probes an open breaker. */
   readonly isProbe: boolean
 }
 
@@ -69,7 +68,7 @@ const FAILURES_IN_ROW = 5
 const FAILING = { least: 20, share: 0.5 }
 const OUT_MS = { each: 15_000, most: 300_000, jitter: 0.1 }
 const ASIDE_MS = 300_000
-/** The longest time a target is left out: limits are often raised before they end. */
+/** The longest exclusion of a target: limits are often raised before they end. */
 const LONGEST_MS = 3_600_000
 /** Longer than any attempt takes. */
 const IDLE_MS = 3_600_000
@@ -87,13 +86,13 @@ export class HealthMonitor {
     return { now: this.options.now(), of: (account) => this.accounts.get(account) }
   }
 
-  /** Whether it is neither out nor being found out by another attempt. */
+  /** True if the target is neither out nor probed by another attempt. */
   accepts({ account, upstreamModel }: TargetKey): boolean {
     const known = this.accounts.get(account)
     return known?.stateOf(known.targets.get(upstreamModel), this.options.now()) !== "out"
   }
 
-  /** Whether at least half of the calls of the last seconds succeeded; without calls, whether the last one did. */
+  /** True if at least half of the calls of the last seconds succeeded; without calls, if the last one did. */
   mostlyAnswers({ account, upstreamModel }: TargetKey): boolean {
     const known = this.accounts.get(account)?.targets.get(upstreamModel)
     if (!known) return true
@@ -102,15 +101,15 @@ export class HealthMonitor {
     return all === 0 ? known.inRow === 0 : 2 * known.recent.failedAt(now) <= all
   }
 
-  beginAttempt(place: TargetKey): TrackedAttempt {
+  beginAttempt(key: TargetKey): TrackedAttempt {
     const now = this.options.now()
     if (now - this.sweptAt >= SWEEP_MS) this.forgetIdle(now)
-    const account = this.accounts.get(place.account) ?? this.newAccount(place.account)
-    const target = account.targets.get(place.upstreamModel) ?? this.newTarget(account, place)
+    const account = this.accounts.get(key.account) ?? this.newAccount(key.account)
+    const target = account.targets.get(key.upstreamModel) ?? this.newTarget(account, key)
     target.usedAt = now
     target.noteWaiting(now)
     return {
-      key: place,
+      key,
       account: takeTicket(account, now),
       target: takeTicket(target, now),
       isWaiting: true,
@@ -118,14 +117,14 @@ export class HealthMonitor {
     }
   }
 
-  /** It begins to answer, so it works; the rest of a stream may take long. */
+  /** Records the first event of an answer, which means that the target works; the rest of a stream may take long. */
   noteFirstToken(trial: TrackedAttempt, firstTokenMs: number): void {
     const now = this.options.now()
     markWorking(trial, now)
     trial.target.of.noteFirstToken(firstTokenMs, now)
   }
 
-  /** Only the first report of an attempt's end counts. */
+  /** Records an attempt's outcome; only the first report counts. */
   endAttempt(trial: TrackedAttempt, outcome: AttemptOutcome): void {
     if (trial.isOver) return
     trial.isOver = true
@@ -134,7 +133,7 @@ export class HealthMonitor {
     else this.noteAnswered(trial, outcome)
   }
 
-  /** Another attempt at the same request answered before: it would have taken longer than this. */
+  /** Another attempt at the same request answered first: this one would have taken longer than this. */
   lostRace(trial: TrackedAttempt, { ms, stream }: { readonly ms: number; readonly stream: boolean }): void {
     if (trial.isOver) return
     const now = this.options.now()
@@ -169,7 +168,7 @@ export class HealthMonitor {
   private countFailure(target: BreakerTicket<TargetHealth>, kind: FailureKind): void {
     const now = this.options.now()
     const { breaker, recent, success } = target.of
-    // What began before it went out says nothing that is not known already.
+    // Attempts from before the outage add nothing new.
     if (target.generation !== breaker.generation) return
     recent.add(true, now)
     success.add(0, now)
@@ -189,8 +188,8 @@ export class HealthMonitor {
     const why = quota === "day" ? "day-quota" : "limited"
     const ms = retryAfterMs ?? (quota === "day" ? ASIDE_MS : undefined)
     const most = ms && Math.min(ms, LONGEST_MS)
-    if (mayOpenBreaker(target)) this.goOut(target.of, { why, askedMs: most })
-    // Of several that are refused at once, the longest pause counts.
+    if (mayOpenBreaker(target)) this.goOut(target.of, { why, requestedMs: most })
+    // If several requests are rejected at once, the longest pause counts.
     else if (breaker.why !== undefined && most !== undefined) breaker.stayOut(this.options.now() + most)
   }
 
@@ -207,12 +206,15 @@ export class HealthMonitor {
     if (isNew) this.options.onSetAside(account, why)
   }
 
-  /** For as long as the provider requested, else longer each time. */
-  private goOut(target: TargetHealth, { why, askedMs }: { why: OutageReason; askedMs?: number | undefined }): void {
+  /** Opens the breaker for as long as the provider requests, else longer each time. */
+  private goOut(
+    target: TargetHealth,
+    { why, requestedMs }: { why: OutageReason; requestedMs?: number | undefined },
+  ): void {
     const now = this.options.now()
     const { breaker } = target
     const jitter = 1 + OUT_MS.jitter * (2 * this.options.chance() - 1)
-    const ms = askedMs ?? Math.min(OUT_MS.most, OUT_MS.each * breaker.timesAt(now) * jitter)
+    const ms = requestedMs ?? Math.min(OUT_MS.most, OUT_MS.each * breaker.timesAt(now) * jitter)
     breaker.goOut(why, { now, ms })
     target.inRow = 0
   }
@@ -231,7 +233,7 @@ export class HealthMonitor {
     return target
   }
 
-  /** Forgets a tenth of them, so that it need not be done for each new one. */
+  /** Forgets a tenth of the targets at once, so that it does not run for each new one. */
   private makeRoom(): void {
     const all = [...this.accounts.values()].flatMap(({ targets }) =>
       [...targets].map(([name, { usedAt }]) => ({ targets, name, usedAt })),
@@ -253,7 +255,7 @@ function takeTicket<Of extends { readonly breaker: Breaker }>(of: Of, now: numbe
   return { of, generation: of.breaker.generation, isProbe: of.breaker.begin(now) }
 }
 
-/** Also where it was called as a last resort, while it was out. */
+/** This also runs if it was called as a last resort while it was out. */
 function markWorking(trial: TrackedAttempt, now: number): void {
   const { account, target } = trial
   if (trial.isWaiting) target.of.noteLife(now)
@@ -271,7 +273,7 @@ function endWaiting(trial: TrackedAttempt): void {
   trial.isWaiting = false
 }
 
-/** One that is in, or that was found out; not by an attempt that began before, nor by one made as a last resort. */
+/** True for a closed breaker, or for its probe; false for attempts that began earlier or as a last resort. */
 function mayOpenBreaker({
   of: { breaker },
   generation,

@@ -1,4 +1,4 @@
-// How often something happened in the last ten seconds, to the second.
+// Counts events of the last ten seconds, to the second.
 
 export const COUNTED_SECONDS = 10
 

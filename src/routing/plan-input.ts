@@ -1,35 +1,35 @@
-// All that the plan of one request depends on.
+// The inputs of one request's plan.
 import type { RoutingOptions } from "../canonical/chat/chat-request.ts"
 import type { SessionHome } from "./affinity.ts"
 import type { HealthSnapshot } from "./health-monitor.ts"
 import type { RoutingTable, Target } from "./target.ts"
 
 export interface PlanInput {
-  /** What the client speaks. */
+  /** The client's protocol. */
   readonly protocol: string
   readonly table: RoutingTable
-  /** Counts requests, so that what is equal comes first in turn. */
-  readonly turn: number
-  /** Whether the request can be translated to another protocol. */
+  /** The request counter that rotates equal candidates. */
+  readonly rotation: number
+  /** True if the request can be translated to another protocol. */
   readonly translates: boolean
-  readonly wishes?: RoutingOptions | undefined
+  readonly routingOptions?: RoutingOptions | undefined
   readonly facts?: RequestFacts | undefined
-  /** Left out, everything is taken to work. */
+  /** Absent, every target counts as healthy. */
   readonly health?: HealthSnapshot | undefined
-  /** Where the session of this request is at home. */
+  /** The target that holds the session's prompt cache. */
   readonly home?: SessionHome | undefined
-  /** Even, from 0 to below 1: whether this request explores. Left out, it does not. */
+  /** Uniform from 0 to below 1; decides if this request explores. Absent, it does not. */
   readonly chance?: number | undefined
-  /** Whether a target does not support some parameters of the request. */
+  /** True if a target does not support some parameters of the request. */
   readonly losesParameters?: ((target: Target) => boolean) | undefined
 }
 
-/** What of a request decides what it costs and how long it takes. */
+/** The facts of a request that decide its cost and duration. */
 export interface RequestFacts {
   readonly stream: boolean
   readonly inputTokens: number
-  /** The most that an answer may have; absent where the caller sets no limit. */
+  /** The limit of output tokens; absent if the caller sets none. */
   readonly maxOutputTokens?: number | undefined
-  /** How many candidates or images are requested. */
+  /** The number of requested candidates or images. */
   readonly candidates: number
 }

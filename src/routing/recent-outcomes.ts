@@ -1,4 +1,4 @@
-// How many attempts of the last seconds were answered, and how many failed.
+// Counts the answered and the failed attempts of the last seconds.
 import { LastSeconds } from "./last-seconds.ts"
 
 export class RecentOutcomes {

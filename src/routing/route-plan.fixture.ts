@@ -1,4 +1,4 @@
-// For tests of the plan: models, accounts and occasions, with what matters to the test.
+// Models, accounts and plan inputs for tests, with only the members that matter.
 
 import type { RoutingOptions, RoutingStrategy } from "../canonical/chat/chat-request.ts"
 import type { Pricing } from "../canonical/model.ts"
@@ -10,7 +10,7 @@ import type { TargetKey } from "./health-monitor.ts"
 import type { PlanInput } from "./plan-input.ts"
 import { planRoute, type RoutePlan, type RoutingTable } from "./route-plan.ts"
 
-const line: ProtocolEndpoint = {
+const endpoint: ProtocolEndpoint = {
   baseUrl: "http://upstream",
   streamUsage: "ask",
   send: () => Promise.reject(new Error("not called")),
@@ -22,7 +22,7 @@ export function accountsAt(id: string, { count = 1, protocol = "openai-chat" } =
   return Array.from({ length: count }, (_, index) => ({
     ...accountNamed(id),
     baseUrl: `http://${id}/${index}`,
-    lines: { [protocol]: line },
+    endpoints: { [protocol]: endpoint },
   }))
 }
 
@@ -62,12 +62,14 @@ export function withPrices(input: number, output: number, cacheRead?: number): {
 interface StagedModels {
   readonly models: readonly CatalogModel[]
   readonly groups?: Parameters<typeof joinGroups>[1]
-  /** By provider; those that are not here have one account that speaks chat completions. */
+  /** Accounts by provider; all other providers have one account that speaks chat completions. */
   readonly accounts?: Readonly<Record<string, readonly ProviderAccount[]>>
   readonly strategy?: RoutingStrategy
 }
 
-type StagedPlanInput = Omit<Partial<PlanInput>, "wishes"> & { readonly wishes?: Partial<RoutingOptions> }
+type StagedPlanInput = Omit<Partial<PlanInput>, "routingOptions"> & {
+  readonly routingOptions?: Partial<RoutingOptions>
+}
 
 /** A table of models, and plans on it. */
 export class StagedTable {
@@ -89,23 +91,23 @@ export class StagedTable {
     return account
   }
 
-  /** Of the provider's first account, where a model is known by both names. */
-  place(model: string, provider: string): TargetKey {
+  /** The key of the provider's first account, for models that `modelOf` made. */
+  targetKey(model: string, provider: string): TargetKey {
     return { account: this.account(provider), upstreamModel: `${model}@${provider}` }
   }
 
-  plan(names: string | readonly string[], { wishes, ...occasion }: StagedPlanInput = {}): RoutePlan {
+  plan(names: string | readonly string[], { routingOptions, ...overrides }: StagedPlanInput = {}): RoutePlan {
     const models = [names].flat().map((name) => {
       const model = this.table.catalog.find(name)
       if (!model) throw new Error(`no model ${name}`)
       return model
     })
-    const asked = { protocol: "openai-chat", table: this.table, turn: 0, translates: true, ...occasion }
-    return planRoute(models, wishes ? { ...asked, wishes: { fallback: [], ...wishes } } : asked)
+    const input = { protocol: "openai-chat", table: this.table, rotation: 0, translates: true, ...overrides }
+    return planRoute(models, routingOptions ? { ...input, routingOptions: { fallback: [], ...routingOptions } } : input)
   }
 
-  /** The models' names at the providers, which end in those of the providers. */
-  order(names: string | readonly string[], asked?: StagedPlanInput): string[] {
-    return this.plan(names, asked).attempts.map(({ upstreamModel }) => upstreamModel)
+  /** The models' names at the providers, which end in the provider's name. */
+  order(names: string | readonly string[], input?: StagedPlanInput): string[] {
+    return this.plan(names, input).attempts.map(({ upstreamModel }) => upstreamModel)
   }
 }

@@ -11,13 +11,13 @@ interface StagedAccount {
   readonly serves?: (model: string) => boolean
 }
 
-/** The accounts of one provider, each known by its key. */
+/** The accounts of one provider, distinguished by their keys. */
 const account = (
   id: string,
   { keys = ["key"], protocol = "openai-chat", serves }: StagedAccount = {},
 ): [string, ProviderAccount[]] => {
   const dialect: ProtocolDialect = { streamUsage: "ask", headers: () => ({}), ...(serves && { serves }) }
-  const provider = { id, name: id, needsCredential: false, speaks: { [protocol]: dialect } }
+  const provider = { id, name: id, needsCredential: false, dialects: { [protocol]: dialect } }
   const send = () => Promise.reject(new Error("not called"))
   const apiKeys = keys.map((key) => new Secret(key))
   return [id, openAccounts(provider, { id, baseUrl: "http://upstream", apiKeys, send })]
@@ -51,52 +51,52 @@ describe("the plan", () => {
     account("four", { keys: ["one", "two", "three", "four"] }),
   ])
   const translated = [new Set(["openai-chat", "gemini"])]
-  const planned = (models: readonly CatalogModel[], turn = 0, translates = false) => {
+  const planned = (models: readonly CatalogModel[], rotation = 0, translates = false) => {
     const catalog = new Catalog(models)
     const known = models.flatMap(({ id }) => catalog.find(id) ?? [])
     const table = { catalog, accounts, translated }
-    return planRoute(known, { protocol: "openai-chat", table, turn, translates }).attempts
+    return planRoute(known, { protocol: "openai-chat", table, rotation, translates }).attempts
   }
   const order = (...models: CatalogModel[]) => planned(models).map((target) => target.upstreamModel)
-  const keys = (turn: number, ...models: CatalogModel[]) =>
-    planned(models, turn).map(({ account: { id, secrets } }) => `${id}:${secrets()[0]?.reveal()}`)
+  const keys = (rotation: number, ...models: CatalogModel[]) =>
+    planned(models, rotation).map(({ account: { id, secrets } }) => `${id}:${secrets()[0]?.reveal()}`)
 
   test("the plan tries lower priority first, then higher weight", () => {
     expect(order(model("m", ["a", 2, 9], ["b", 1, 1], ["c", 1, 5]))).toEqual(["m@c", "m@b", "m@a"])
   })
 
   test("the plan leaves out providers without an account, and those that do not speak the protocol", () => {
-    expect(order(model("m", ["nobody", 1, 1], ["other", 1, 1], ["a", 2, 1]))).toEqual(["m@a"])
+    expect(order(model("m", ["unknown", 1, 1], ["other", 1, 1], ["a", 2, 1]))).toEqual(["m@a"])
   })
 
-  describe("where the request can be said in another protocol", () => {
-    const spoken = (...targets: [string, number, number][]) =>
+  describe("a request that can be translated", () => {
+    const targetsOf = (...targets: [string, number, number][]) =>
       planned([model("m", ...targets)], 0, true).map(({ account: { id }, protocol }) => `${id}:${protocol}`)
 
-    test("has providers that speak one of those, and no others", () => {
-      expect(spoken(["mute", 1, 1], ["shy", 1, 1], ["other", 1, 1])).toEqual(["other:gemini"])
+    test("a translatable request has targets of protocols that it translates to, and no others", () => {
+      expect(targetsOf(["mute", 1, 1], ["shy", 1, 1], ["other", 1, 1])).toEqual(["other:gemini"])
     })
 
-    test("has those that speak the client's own first, of providers that are equal", () => {
-      expect(spoken(["other", 1, 1], ["a", 1, 1])).toEqual(["a:openai-chat", "other:gemini"])
-      expect(spoken(["other", 1, 2], ["a", 1, 1])).toEqual(["other:gemini", "a:openai-chat"])
-      expect(spoken(["other", 1, 1], ["a", 2, 1])).toEqual(["other:gemini", "a:openai-chat"])
+    test("a translatable request prefers the client's own protocol among equal providers", () => {
+      expect(targetsOf(["other", 1, 1], ["a", 1, 1])).toEqual(["a:openai-chat", "other:gemini"])
+      expect(targetsOf(["other", 1, 2], ["a", 1, 1])).toEqual(["other:gemini", "a:openai-chat"])
+      expect(targetsOf(["other", 1, 1], ["a", 2, 1])).toEqual(["other:gemini", "a:openai-chat"])
     })
   })
 
-  test("the plan leaves out what a provider does not serve in this protocol", () => {
+  test("the plan leaves out models that a provider does not serve in this protocol", () => {
     expect(order(model("m", ["picky", 1, 1], ["a", 2, 1]))).toEqual(["m@a"])
     expect(order(model("liked", ["picky", 1, 1], ["a", 2, 1]))).toEqual(["liked@picky", "liked@a"])
   })
 
-  test("the plan begins with another account of a provider each turn, and goes through them before the next provider", () => {
+  test("the plan rotates the accounts of a provider, and tries them before the next provider", () => {
     const served = model("m", ["two", 1, 1], ["a", 2, 1])
     expect(keys(0, served)).toEqual(["two:one", "two:two", "a:key"])
     expect(keys(1, served)).toEqual(["two:two", "two:one", "a:key"])
     expect(keys(2, served)).toEqual(keys(0, served))
   })
 
-  test("the plan tries three accounts of the only provider, but keeps the last try for another where there is one", () => {
+  test("the plan tries three accounts of the only provider, but reserves the last attempt for another if there is one", () => {
     expect(keys(3, model("m", ["four", 1, 1]))).toEqual(["four:four", "four:one", "four:two"])
     expect(keys(0, model("m", ["four", 1, 1], ["b", 2, 1]))).toEqual(["four:one", "four:two", "b:key"])
   })

@@ -1,5 +1,5 @@
-// Where one request goes: the targets to try, in order, and those that are not tried, with the reason. A pure function of
-// the request's facts, the caller's wishes, the catalogue, the accounts at hand and a view of their health.
+// Plans one request: the targets to try, in order, and the excluded ones with the reason. A pure function of the
+// request's facts, its routing options, the catalogue, the accounts and a snapshot of their health.
 import type { CatalogModel } from "../catalog/catalog.ts"
 import type { BreakerState, OutageReason } from "./breaker.ts"
 import { CandidateComparison, type CandidateScores, sortByScore } from "./candidate-comparison.ts"
@@ -10,16 +10,16 @@ import { weightedRoundRobin } from "./weighted-round-robin.ts"
 
 export type { RoutingTable, Target } from "./target.ts"
 
-/** A target that is to be tried. */
+/** A target to try. */
 export interface PlannedTarget extends Target {
   readonly health: BreakerState
 }
 
 export interface RoutePlan {
   readonly attempts: readonly PlannedTarget[]
-  /** Targets beyond the attempt limit are listed only where the plan is explained. */
+  /** Targets beyond the attempt limit are listed only in explained plans. */
   readonly excluded: readonly ExcludedTarget[]
-  /** What is known of an attempt of this plan, in figures. */
+  /** The scores of an attempt of this plan. */
   scoresOf(attempt: PlannedTarget): CandidateScores | undefined
 }
 
@@ -28,23 +28,23 @@ const MAX_MODELS = 6
 const MAX_TARGETS_PER_MODEL = 3
 const MAX_ATTEMPTS = 8
 
-/** The model's live targets for clients of this protocol, best first. */
+/** The model's available targets for clients of this protocol, best first. */
 export function targetsOf(model: CatalogModel, protocol: string, table: RoutingTable): Target[] {
-  const occasion = { protocol, table, turn: 0, translates: true }
-  return weightedRoundRobin(new CandidateSet(model, occasion).live, occasion)
+  const input = { protocol, table, rotation: 0, translates: true }
+  return weightedRoundRobin(new CandidateSet(model, input).live, input)
 }
 
 /**
- * The order of trial: the targets of the first model, then those of the next. A model of which all targets are out has
- * its turn when all others have failed, with the least bad of them.
+ * The order of attempts: the targets of the first model, then those of the next. If all targets of a model are out, the
+ * least bad of them is tried after all other models have failed.
  */
-export function planRoute(models: readonly CatalogModel[], occasion: PlanInput): RoutePlan {
-  const draft = new RoutePlanDraft(occasion)
-  const asked = models.slice(0, MAX_MODELS).map((model) => ({ model, found: new CandidateSet(model, occasion) }))
-  // One attempt is kept for each model that comes later and has somebody to try.
+export function planRoute(models: readonly CatalogModel[], input: PlanInput): RoutePlan {
+  const draft = new RoutePlanDraft(input)
+  const requested = models.slice(0, MAX_MODELS).map((model) => ({ model, found: new CandidateSet(model, input) }))
+  // One attempt is reserved for each later model that has a target to try.
   let later = 0
-  for (const { found } of asked) if (found.hasAny) later++
-  for (const { model, found } of asked) {
+  for (const { found } of requested) if (found.hasAny) later++
+  for (const { model, found } of requested) {
     if (found.hasAny) later--
     draft.add(model, { found, later })
   }
@@ -58,7 +58,7 @@ class RoutePlanDraft implements RoutePlan {
   readonly excluded: ExcludedTarget[] = []
   private readonly comparisons: CandidateComparison[] = []
 
-  constructor(private readonly occasion: PlanInput) {}
+  constructor(private readonly input: PlanInput) {}
 
   scoresOf(attempt: PlannedTarget): CandidateScores | undefined {
     for (const comparison of this.comparisons) {
@@ -79,44 +79,44 @@ class RoutePlanDraft implements RoutePlan {
     const candidates = this.orderCandidates(live, model)
     const left = MAX_ATTEMPTS - this.attempts.length - this.lastResorts.length - later
     const fresh = this.withoutPlanned(candidates)
-    const most = this.occasion.wishes?.allowFallbacks === false ? 1 : MAX_TARGETS_PER_MODEL
+    const most = this.input.routingOptions?.allowFallbacks === false ? 1 : MAX_TARGETS_PER_MODEL
     const chosen = takeFirst(fresh, Math.min(most, left))
     for (const each of chosen) this.attempts.push(each)
-    if (!this.occasion.wishes?.explain) return
+    if (!this.input.routingOptions?.explain) return
     for (const each of fresh) if (!chosen.includes(each)) this.excluded.push(toExcludedTarget("enough", each))
   }
 
-  /** Something is tried, also where nothing may be expected of it. */
+  /** One target is tried even if it is expected to fail. */
   private addLastResort(out: RouteCandidate[]): void {
     const least = this.leastBad(out)
     if (!least) return
-    this.comparisons.push(new CandidateComparison(out, this.occasion))
+    this.comparisons.push(new CandidateComparison(out, this.input))
     this.lastResorts.push(least)
     this.exclude(out.filter((each) => each !== least))
   }
 
-  /** Those that fail are tried in turn, as each may work again; those that limit us, when their pause ends soonest. */
+  /** Failing targets rotate, as each may recover; of rate-limiting ones, the one whose pause ends first. */
   private leastBad(out: RouteCandidate[]): RouteCandidate | undefined {
     const badness = (each: RouteCandidate) => OUTAGE_RANK[outageReason(each, this.now)]
     const least = Math.min(...out.map(badness))
     const alike = out.filter((each) => badness(each) === least)
-    if (least <= OUTAGE_RANK.failing) return alike[this.occasion.turn % alike.length]
+    if (least <= OUTAGE_RANK.failing) return alike[this.input.rotation % alike.length]
     return alike.toSorted((one, other) => outUntil(one) - outUntil(other))[0]
   }
 
   private orderCandidates(live: RouteCandidate[], { routing }: CatalogModel): RouteCandidate[] {
-    const { wishes, table } = this.occasion
-    const candidates = weightedRoundRobin(live, this.occasion)
-    const comparison = new CandidateComparison(candidates, this.occasion)
+    const { routingOptions, table } = this.input
+    const candidates = weightedRoundRobin(live, this.input)
+    const comparison = new CandidateComparison(candidates, this.input)
     this.comparisons.push(comparison)
     if (candidates.length < 2) return candidates
-    const strategy = wishes?.strategy ?? routing ?? table.strategy
-    // By cost a session stays at home where the cache makes that cheaper, and else where it makes no difference.
+    const strategy = routingOptions?.strategy ?? routing ?? table.strategy
+    // By cost, the session's target comes first only if no other is cheaper; by any other strategy always.
     if (strategy === "cost") moveToFront(candidates, homeIn(candidates))
     if (strategy) comparison.orderBy(strategy)
     if (strategy === "latency") moveToFront(candidates, comparison.unexplored())
     if (strategy !== "cost") moveToFront(candidates, homeIn(candidates))
-    if (wishes?.order) orderByNames(wishes.order, candidates)
+    if (routingOptions?.order) orderByNames(routingOptions.order, candidates)
     return candidates
   }
 
@@ -125,10 +125,10 @@ class RoutePlanDraft implements RoutePlan {
   }
 
   private get now(): number {
-    return this.occasion.health?.now ?? 0
+    return this.input.health?.now ?? 0
   }
 
-  /** What a group and its members, or two names of one model, have in common is tried once. */
+  /** A target that a group and its members, or two names of one model, share is tried once. */
   private withoutPlanned(candidates: RouteCandidate[]): RouteCandidate[] {
     if (this.attempts.length + this.lastResorts.length === 0) return candidates
     const isSame = (one: Target) => (other: Target) =>
@@ -137,7 +137,9 @@ class RoutePlanDraft implements RoutePlan {
   }
 }
 
-/** As many as are tried. The last of them is another provider's where there is one: all accounts of one fail together. */
+/**
+ * The first `most` candidates. The last of them is another provider's if possible: all accounts of one fail together.
+ */
 function takeFirst(candidates: readonly RouteCandidate[], most: number): readonly RouteCandidate[] {
   if (candidates.length <= most) return candidates
   const first = candidates.slice(0, most)
@@ -177,7 +179,7 @@ function moveToFront(candidates: RouteCandidate[], chosen: RouteCandidate | unde
   candidates.unshift(chosen)
 }
 
-/** Those that are named come first, in that order. */
+/** Named providers come first, in that order. */
 function orderByNames(order: readonly string[], candidates: RouteCandidate[]): void {
   for (const each of candidates) {
     const rank = order.findIndex((id) => id === each.row.provider || id === each.account.id)

@@ -1,5 +1,5 @@
-// What is known of one account, and of one model there: whether it may be tried, how fast, how long and how well it
-// answers. Told by `Health`; read by the plan.
+// The observed health of one account, and of one model there: availability, latency, output length and quality. Written
+// by `HealthMonitor`, read by the plan.
 import { Breaker, type BreakerState } from "./breaker.ts"
 import { DecayedMean, DecayedPercentiles } from "./decayed-statistics.ts"
 import { RecentOutcomes } from "./recent-outcomes.ts"
@@ -9,13 +9,13 @@ const SUCCESS = { ms: 120_000, samples: 64 }
 const LENGTH = { ms: 3_600_000, samples: 128 }
 const QUALITY = { ms: 6 * 3_600_000, samples: 256 }
 /**
- * Who has so many waiting, and gives none of them a sign for so much longer than it usually takes, hangs. It is asked
- * again when nobody has asked it for a minute.
+ * A target hangs if this many requests wait without a first event for this many times its usual latency. It is tried
+ * again after a minute without requests.
  */
 const HANGING = { waiting: 5, leastMs: 5000, times: 3, mostMs: 60_000 }
-/** Of fewer that wait, silence says little. */
+/** With fewer waiting requests, silence is no evidence. */
 const SILENT_WAITING = 3
-/** So many answers without a fault are taken for granted, so that a few bad ones do not condemn. */
+/** This many flawless answers are assumed in advance, so that a few bad ones do not disqualify a target. */
 const TRUSTED_ANSWERS = 20
 
 /** One model at one account. */
@@ -30,7 +30,7 @@ export class TargetHealth {
   /** Failures since the last answer. */
   inRow = 0
   usedAt: number
-  /** Attempts that have had no sign of an answer yet, and since when none has had one. */
+  /** Attempts without a first event, and since when there has been none. */
   private waiting = 0
   private silentSince = 0
 
@@ -38,12 +38,12 @@ export class TargetHealth {
     this.usedAt = now
   }
 
-  /** Until the first token of a stream. */
+  /** Time to the first token of a stream. */
   get firstTokenMs(): DecayedPercentiles | undefined {
     return this.first
   }
 
-  /** Until the end of a whole answer. */
+  /** Time to the end of a whole answer. */
   get totalMs(): DecayedPercentiles | undefined {
     return this.whole
   }
@@ -61,12 +61,12 @@ export class TargetHealth {
     this.silentSince = now
   }
 
-  /** How long several have been waiting without a sign; 0 where few wait. */
+  /** The time for which several requests have waited without an event; 0 if few wait. */
   silentMsAt(now: number): number {
     return this.waiting < SILENT_WAITING ? 0 : now - this.silentSince
   }
 
-  /** Time-outs are patient: before they are over, many more requests would wait for nothing. */
+  /** Timeouts are long: many more requests would wait in vain before they expire. */
   hangsAt(now: number): boolean {
     if (this.waiting < HANGING.waiting || now - this.usedAt >= HANGING.mostMs) return false
     const usualMs = Math.max(this.first?.p90 ?? 0, this.whole?.p90 ?? 0)
@@ -87,13 +87,13 @@ export class TargetHealth {
     this.clean.add(isClean ? 1 : 0, now)
   }
 
-  /** The share of answers without a fault, drawn towards all of them where few were seen. */
+  /** The share of flawless answers; with few samples, weighted towards all of them. */
   cleanShareAt(now: number): number {
     const seen = this.clean.samplesAt(now)
     return ((this.clean.value ?? 1) * seen + TRUSTED_ANSWERS) / (seen + TRUSTED_ANSWERS)
   }
 
-  /** From 0 to 1: how much of that was seen, and not taken for granted. */
+  /** The measured share of the quality score, from 0 to 1. */
   confidenceAt(now: number): number {
     const seen = this.clean.samplesAt(now)
     return seen / (seen + TRUSTED_ANSWERS)
@@ -102,10 +102,10 @@ export class TargetHealth {
 
 export class AccountHealth {
   readonly breaker = new Breaker()
-  /** By the model's name there. */
+  /** Targets by the model's name at the provider. */
   readonly targets = new Map<string, TargetHealth>()
 
-  /** Its own standing or that of a model there, whichever is worse. */
+  /** Its own health or that of a model there, whichever is worse. */
   stateOf(target: TargetHealth | undefined, now: number): BreakerState {
     const whole = this.breaker.stateAt(now)
     if (whole === "out" || !target) return whole

@@ -1,4 +1,4 @@
-// Where one attempt goes, and the table of all that is there.
+// The destination of one attempt, and the table of all destinations.
 
 import type { RoutingStrategy } from "../canonical/chat/chat-request.ts"
 import type { Pricing } from "../canonical/model.ts"
@@ -6,29 +6,29 @@ import type { Catalog, CatalogModel } from "../catalog/catalog.ts"
 import type { ProtocolEndpoint, ProviderAccount } from "../providers/contract.ts"
 import type { BreakerState } from "./breaker.ts"
 
-/** Where one attempt goes. */
+/** The destination of one attempt. */
 export interface Target {
   readonly model: CatalogModel
   readonly account: ProviderAccount
-  /** The model's name there. */
+  /** The model's name at the provider. */
   readonly upstreamModel: string
-  /** What is spoken there. */
+  /** The protocol of the endpoint. */
   readonly protocol: string
-  readonly line: ProtocolEndpoint
-  /** Absent where the price is unknown. */
+  readonly endpoint: ProtocolEndpoint
+  /** Absent if the price is unknown. */
   readonly pricing: Pricing | undefined
-  /** How it stood when the plan was made. */
+  /** The breaker's state when the plan was made. */
   readonly health?: BreakerState
 }
 
 export interface RoutingTable {
   readonly catalog: Catalog
-  /** By the id a target names: one for each credential there. */
+  /** Accounts by provider id, one for each credential. */
   readonly accounts: ReadonlyMap<string, readonly ProviderAccount[]>
-  /** Sets of protocols that translate to each other. */
+  /** Sets of protocols that translate into each other. */
   readonly translated: readonly ReadonlySet<string>[]
-  /** What targets are ordered by where neither the caller nor a group says. */
+  /** The default strategy, if neither the request nor a group sets one. */
   readonly strategy?: RoutingStrategy | undefined
-  /** The model that draws where a request for images names none. */
+  /** The model for image requests that name none. */
   readonly imageModel?: string | undefined
 }

@@ -2,18 +2,18 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { accountsAt, modelOf, StagedTable } from "./route-plan.fixture.ts"
 
-/** How often each is the first, in so many turns. */
+/** How often each account comes first. */
 function firsts(stage: StagedTable, turns: number): Record<string, number> {
   const counts: Record<string, number> = {}
-  for (let turn = 0; turn < turns; turn++) {
-    const first = stage.plan("m", { turn }).attempts[0]?.account.baseUrl ?? ""
+  for (let rotation = 0; rotation < turns; rotation++) {
+    const first = stage.plan("m", { rotation }).attempts[0]?.account.baseUrl ?? ""
     counts[first] = (counts[first] ?? 0) + 1
   }
   return counts
 }
 
-describe("in turn", () => {
-  test("a weight is a share of the requests that go to a priority first", () => {
+describe("weighted round robin", () => {
+  test("a weight is the share of requests that a target of its priority gets first", () => {
     const models = [modelOf("m", { a: { weight: 70 }, b: { weight: 20 }, c: { weight: 10 }, later: { priority: 2 } })]
     expect(firsts(new StagedTable({ models }), 1000)).toEqual({
       "http://a/0": 700,
@@ -22,7 +22,7 @@ describe("in turn", () => {
     })
   })
 
-  test("equals share evenly, and so do the accounts of each", () => {
+  test("equal targets share requests evenly, and so do the accounts of each", () => {
     const accounts = {
       a: accountsAt("a", { count: 2 }),
       b: accountsAt("b", { count: 2 }),
@@ -40,7 +40,7 @@ describe("in turn", () => {
     })
   })
 
-  test("of equals those that speak the client's protocol share what all would have", () => {
+  test("among equals, targets of the client's protocol share the requests of all", () => {
     const accounts = {
       a: accountsAt("a", { count: 2 }),
       b: accountsAt("b", { count: 2 }),
@@ -56,12 +56,12 @@ describe("in turn", () => {
     })
   })
 
-  test("the order of equals is always a rotation of them", () => {
+  test("equal targets are always ordered as a rotation of themselves", () => {
     const ids = ["a", "b", "c", "d", "e", "f"]
     fc.assert(
-      fc.property(fc.integer({ min: 2, max: 3 }), fc.nat(), fc.nat(9), (count, turn, weight) => {
+      fc.property(fc.integer({ min: 2, max: 3 }), fc.nat(), fc.nat(9), (count, rotation, weight) => {
         const rows = Object.fromEntries(ids.slice(0, count).map((id) => [id, { weight: weight + 1 }]))
-        const order = new StagedTable({ models: [modelOf("m", rows)] }).order("m", { turn })
+        const order = new StagedTable({ models: [modelOf("m", rows)] }).order("m", { rotation })
         const doubled = [...Object.keys(rows), ...Object.keys(rows)].map((id) => `m@${id}`)
         expect(doubled.join().includes(order.join())).toBe(true)
         expect(new Set(order).size).toBe(count)

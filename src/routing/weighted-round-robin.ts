@@ -1,23 +1,23 @@
-// The order of candidates where nothing is asked for: by priority; within one, shares by weight. Of what is equal, those
-// that speak the client's protocol come first, and each of them as often as the others.
+// The default order of candidates: by priority; within a priority, shares by weight. Among equals, endpoints of the
+// client's protocol come first, each equally often.
 import type { RouteCandidate } from "./candidate-set.ts"
 import type { PlanInput } from "./plan-input.ts"
 
 type CandidateRow = readonly RouteCandidate[]
 
-/** Takes the candidates in the order of the catalogue: by model, by priority, the heaviest first, by row. */
-export function weightedRoundRobin(candidates: RouteCandidate[], { turn, protocol }: PlanInput): RouteCandidate[] {
+/** Expects candidates in the order of the catalogue: by model, by priority, the heaviest first, by row. */
+export function weightedRoundRobin(candidates: RouteCandidate[], { rotation, protocol }: PlanInput): RouteCandidate[] {
   if (candidates.length < 2) return candidates
   const ordered: RouteCandidate[] = []
   for (let start = 0; start < candidates.length; ) {
     const end = priorityEnd(candidates, start)
-    pushByWeight(rowsIn(candidates.slice(start, end)), { turn, protocol, to: ordered })
+    pushByWeight(rowsIn(candidates.slice(start, end)), { rotation, protocol, to: ordered })
     start = end
   }
   return ordered
 }
 
-/** Where the candidates of the same model and priority end. */
+/** The end of the candidates with the same model and priority. */
 function priorityEnd(candidates: readonly RouteCandidate[], start: number): number {
   const first = candidates[start]
   let end = start + 1
@@ -40,7 +40,7 @@ function rowsIn(candidates: readonly RouteCandidate[]): CandidateRow[] {
 }
 
 interface RotationContext {
-  readonly turn: number
+  readonly rotation: number
   readonly protocol: string
   readonly to: RouteCandidate[]
 }
@@ -51,9 +51,9 @@ interface WeightClass {
   readonly weight: number
 }
 
-/** Whose turn it is comes first, then the others, the heaviest first. */
+/** The row selected by the rotation comes first, then the others, the heaviest first. */
 function pushByWeight(rows: CandidateRow[], pushing: RotationContext): void {
-  const { turn } = pushing
+  const { rotation } = pushing
   const equals = weightClassesIn(rows)
   if (equals.length === 1) {
     pushWeightClass(rows, pushing)
@@ -61,7 +61,7 @@ function pushByWeight(rows: CandidateRow[], pushing: RotationContext): void {
   }
   const unit = equals.reduce((divisor, { weight }) => commonDivisor(divisor, weight), 0)
   const total = equals.reduce((sum, each) => sum + sharesOf(each, unit), 0)
-  const slot = turn % total
+  const slot = rotation % total
   let before = 0
   const first = equals.find((each) => {
     before += sharesOf(each, unit)
@@ -69,9 +69,9 @@ function pushByWeight(rows: CandidateRow[], pushing: RotationContext): void {
   })
   if (!first) return
   const shares = sharesOf(first, unit)
-  // How often it was the turn of these.
-  const times = ((turn - slot) / total) * shares + slot - (before - shares)
-  pushWeightClass(first.rows, { ...pushing, turn: times })
+  // How often these rows were selected.
+  const times = ((rotation - slot) / total) * shares + slot - (before - shares)
+  pushWeightClass(first.rows, { ...pushing, rotation: times })
   for (const each of equals) if (each !== first) pushWeightClass(each.rows, pushing)
 }
 
@@ -102,11 +102,11 @@ function pushWeightClass(rows: readonly CandidateRow[], pushing: RotationContext
   }
 }
 
-/** Each of them comes first in turn, and then each of its accounts. */
-function pushRotated(rows: readonly CandidateRow[], { turn, to }: RotationContext): void {
-  const round = Math.floor(turn / rows.length)
+/** Rotates the rows, and then the accounts of each row. */
+function pushRotated(rows: readonly CandidateRow[], { rotation, to }: RotationContext): void {
+  const round = Math.floor(rotation / rows.length)
   for (let index = 0; index < rows.length; index++) {
-    const row = rows[(turn + index) % rows.length] ?? []
+    const row = rows[(rotation + index) % rows.length] ?? []
     for (let account = 0; account < row.length; account++) {
       const candidate = row[(round + account) % row.length]
       if (candidate) to.push(candidate)

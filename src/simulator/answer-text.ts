@@ -1,24 +1,24 @@
-// The simulator's words: it says what it is, shows that it heard, and goes on for as long as it was asked to.
+// The text of simulated answers: it names the simulator, quotes the prompt, and fills up to the requested word count.
 import type { SimulatedRequest } from "./simulated-request.ts"
 
 const MAX_QUOTED = 200
 /** Shared by all candidates of one request. */
 const MAX_WORDS = 20_000
-const WORDS_ASKED = /\b(\d{1,7})[\s-]+words?\b/i
+const WORD_COUNT = /\b(\d{1,7})[\s-]+words?\b/i
 const FILLER =
   "What follows only fills the length that was asked for. A gateway stands where roads meet, and whoever comes by any of " +
   "them is understood. It reads what was said, finds who can answer, and passes the answer on as it came. It keeps count, " +
   "it keeps secrets, and it keeps out of the way. When one road is closed it takes another, and says so."
 
-/** Candidates after the first say which they are, so that they can be told apart. */
+/** Candidates after the first include their number, which distinguishes them. */
 export function answerText(request: SimulatedRequest, index: number): string {
   const { model, lastWords, count } = request
-  const said =
+  const text =
     `This is Trivium's simulator answering in place of ${model}. ${quotePrompt(request)} ` +
     "No provider was called and none bills this; configure a provider credential to reach the real model." +
     (index > 0 ? ` This is answer ${index + 1} of ${count}.` : "")
-  const asked = Number(WORDS_ASKED.exec(lastWords)?.[1] ?? 0)
-  return fillToLength(said, Math.min(asked, Math.floor(MAX_WORDS / count)))
+  const wordCount = Number(WORD_COUNT.exec(lastWords)?.[1] ?? 0)
+  return fillToLength(text, Math.min(wordCount, Math.floor(MAX_WORDS / count)))
 }
 
 export function reasoningText({ model, lastWords }: SimulatedRequest): string {
@@ -36,16 +36,16 @@ function quotePrompt({ lastWords, toolResults, prompt }: SimulatedRequest): stri
   return `${toolResults.length === 1 ? "The tool" : "The tools"} answered: ${results}.${shown}`
 }
 
-function quoteText(said: string): string {
-  if (said.length <= MAX_QUOTED) return said
-  // Half of a character outside the basic plane is not text.
-  return `${said.slice(0, MAX_QUOTED).replace(/[\uD800-\uDBFF]$/, "")}…`
+function quoteText(text: string): string {
+  if (text.length <= MAX_QUOTED) return text
+  // A lone surrogate is not text.
+  return `${text.slice(0, MAX_QUOTED).replace(/[\uD800-\uDBFF]$/, "")}…`
 }
 
-function fillToLength(said: string, wordCount: number): string {
-  const words = said.split(/\s+/)
-  if (words.length >= wordCount) return said
+function fillToLength(text: string, wordCount: number): string {
+  const words = text.split(/\s+/)
+  if (words.length >= wordCount) return text
   const filler = FILLER.split(" ")
   const more = Array.from({ length: wordCount - words.length }, (_, at) => filler[at % filler.length])
-  return `${said} ${more.join(" ")}`
+  return `${text} ${more.join(" ")}`
 }

@@ -1,19 +1,19 @@
-// What looks random but depends on its input alone: identifiers, seals, and numbers for vectors and pictures.
+// Deterministic pseudo-random values: identifiers, seals, and numbers for vectors and images.
 import { createHash } from "node:crypto"
 
-/** At most 64 hexadecimal digits. */
-export function digest(said: string, length = 64): string {
-  return createHash("sha256").update(said).digest("hex").slice(0, length)
+/** A SHA-256 digest of at most 64 hexadecimal digits. */
+export function digest(input: string, length = 64): string {
+  return createHash("sha256").update(input).digest("hex").slice(0, length)
 }
 
 /** Opaque text, such as a signature or encrypted reasoning. */
-export function opaqueText(said: string): string {
-  return createHash("sha512").update(said).digest("base64")
+export function opaqueText(input: string): string {
+  return createHash("sha512").update(input).digest("base64")
 }
 
-/** An endless row of whole numbers of 32 bits (mulberry32). */
-export function randomNumbers(said: string): () => number {
-  let state = Number.parseInt(digest(said, 8), 16)
+/** A generator of unsigned 32-bit integers (mulberry32). */
+export function randomNumbers(seed: string): () => number {
+  let state = Number.parseInt(digest(seed, 8), 16)
   return () => {
     state = (state + 0x6d2b79f5) | 0
     let mixed = Math.imul(state ^ (state >>> 15), state | 1)

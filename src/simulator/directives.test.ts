@@ -3,33 +3,33 @@ import { array, assert, integer, property, string } from "fast-check"
 import { directiveRows, parseDirectives, splitModelName } from "./directives.ts"
 
 const NO_NUMBER = "N"
-/** Every word as the table writes it. */
+/** Every directive as the table lists it. */
 const words = directiveRows().map((row) => /`([^`]+)`/.exec(row)?.[1] ?? "")
 
-test("every word of the table is read, alone and joined, from a name and by itself", () => {
+test("every directive of the table is parsed, alone and joined, in a header and in a model's name", () => {
   const row = array(integer({ min: 0, max: words.length - 1 }), { minLength: 1, maxLength: 6 })
   assert(
     property(row, integer({ min: 1, max: 99 }), string(), (picked, number, name) => {
-      const said = picked.map((at) =>
+      const directives = picked.map((at) =>
         (words[at] ?? "").replace("status-N", "status-503").replace(NO_NUMBER, String(number)),
       )
-      const suffix = `@${said.join(".")}`
-      expect(parseDirectives(said.join("."))).toBeDefined()
+      const suffix = `@${directives.join(".")}`
+      expect(parseDirectives(directives.join("."))).toBeDefined()
       if (name !== "") expect(splitModelName(name + suffix)).toMatchObject({ name, suffix })
     }),
   )
 })
 
-test("a name is its name and its suffix, whatever it holds", () => {
+test("a model's name and its suffix always add up to the whole name", () => {
   assert(
-    property(string(), (said) => {
-      const { name, suffix } = splitModelName(said)
-      expect(name + suffix).toBe(said)
+    property(string(), (modelName) => {
+      const { name, suffix } = splitModelName(modelName)
+      expect(name + suffix).toBe(modelName)
     }),
   )
 })
 
-test("what is not of the grammar is part of the name", () => {
+test("a suffix that is not a directive is part of the model's name", () => {
   const names = ["claude-3-5-sonnet@20240620", "m@", "@status-503", "m@status", "m@status-N", "m@Status-503"]
   for (const name of [
     ...names,
@@ -44,7 +44,7 @@ test("what is not of the grammar is part of the name", () => {
   }
 })
 
-test("the later of two words that cannot both hold is meant; of those that can, all are", () => {
+test("of two contradicting directives the later one applies, and all others apply together", () => {
   expect(parseDirectives("status-500.status-503")?.status).toBe(503)
   expect(parseDirectives("cut-after-3.stall-before-headers.retry-after-1.retry-info-2")).toEqual({
     hints: [

@@ -1,15 +1,15 @@
-// The words a failure or a speed is asked for in: after `@` in a model's name, or in the header x-simulate.
+// Directives that make the simulator fail or slow down: after `@` in a model's name, or in the header x-simulate.
 
 export interface SimulatedSpeed {
-  /** From the request to the first token. */
+  /** Time from the request to the first token. */
   readonly firstTokenMs?: number | undefined
-  /** Of one stream, after its first token. */
+  /** Rate of one stream after its first token. */
   readonly tokensPerSecond?: number | undefined
-  /** How far each wait may be from its measure, either way. */
+  /** Maximum deviation of each wait, in either direction. */
   readonly jitterPercent?: number | undefined
 }
 
-/** Where a fault happens: before the headers, or after so many events. */
+/** A fault, and when it happens: before the headers, or after `at` events. */
 export interface SimulatedFault {
   readonly effect: "stall" | "cut" | "reset" | "end" | "garbage" | "broken-json" | "error"
   readonly at: "before-headers" | number
@@ -22,7 +22,7 @@ export interface RetryHint {
 
 export type UsageFault = "missing" | "zero" | "negative" | "huge" | "text" | "twice" | "after-end"
 
-/** What was asked for, all words taken together. */
+/** All directives of one request, joined. */
 export interface SimulatorDirectives extends SimulatedSpeed {
   readonly status?: number
   readonly hints: readonly RetryHint[]
@@ -30,92 +30,98 @@ export interface SimulatorDirectives extends SimulatedSpeed {
   readonly html?: true
   readonly splitBytes?: number
   readonly usage?: UsageFault
-  /** Of silence before a stream's last usage, and again after it. */
+  /** Silence before a stream's last usage, and again after it. */
   readonly endingMs?: number
 }
 
 export const NO_DIRECTIVES: SimulatorDirectives = { hints: [], faults: [] }
 
-interface DirectiveWord {
-  /** With `N` where a number stands. */
+interface DirectiveDeclaration {
+  /** The directive's name, with `N` in place of a number. */
   readonly word: string
   readonly from?: number
   readonly to?: number
   readonly description: string
-  readonly wish: (number: number) => Partial<SimulatorDirectives>
+  readonly directives: (number: number) => Partial<SimulatorDirectives>
 }
 
 const MAX_NUMBER = 1_000_000
 
-/** A word that takes effect after so many events, or before the headers where `early` says so. */
-function stagedWords(
+/** Directives that take effect after N events and, if `early` is set, before the headers. */
+function stagedDirectives(
   what: SimulatedFault["effect"],
-  { does, early }: { does: string; early?: string },
-): DirectiveWord[] {
-  const after: DirectiveWord = {
+  { description, early }: { description: string; early?: string },
+): DirectiveDeclaration[] {
+  const after: DirectiveDeclaration = {
     word: `${what}-after-N`,
-    description: does,
-    wish: (at) => ({ faults: [{ effect: what, at }] }),
+    description,
+    directives: (at) => ({ faults: [{ effect: what, at }] }),
   }
   if (early === undefined) return [after]
-  const before: DirectiveWord = {
+  const before: DirectiveDeclaration = {
     word: `${what}-before-headers`,
     description: early,
-    wish: () => ({ faults: [{ effect: what, at: "before-headers" }] }),
+    directives: () => ({ faults: [{ effect: what, at: "before-headers" }] }),
   }
   return [before, after]
 }
 
-function hint(word: string, { form, does }: { form: RetryHint["form"]; does: string }): DirectiveWord {
-  return { word, description: does, wish: (amount) => ({ hints: [{ form, amount }] }) }
+function hint(
+  word: string,
+  { form, description }: { form: RetryHint["form"]; description: string },
+): DirectiveDeclaration {
+  return { word, description, directives: (amount) => ({ hints: [{ form, amount }] }) }
 }
 
-function usage(fault: UsageFault, does: string): DirectiveWord {
-  return { word: `usage-${fault}`, description: does, wish: () => ({ usage: fault }) }
+function usage(fault: UsageFault, description: string): DirectiveDeclaration {
+  return { word: `usage-${fault}`, description, directives: () => ({ usage: fault }) }
 }
 
-const WORDS: readonly DirectiveWord[] = [
+const DIRECTIVES: readonly DirectiveDeclaration[] = [
   {
     word: "status-N",
     from: 300,
     to: 599,
-    description: "that status, in the vendor's error shape; beside `error-after-N`, the kind of that error",
-    wish: (status) => ({ status }),
+    description: "that status, in the vendor's error shape; with `error-after-N`, the kind of that error",
+    directives: (status) => ({ status }),
   },
-  hint("retry-after-N", { form: "seconds", does: "429 with `retry-after: N`" }),
-  hint("retry-after-date-N", { form: "date", does: "429 with `retry-after` as an HTTP date N seconds ahead" }),
-  hint("retry-after-ms-N", { form: "ms", does: "429 with `retry-after-ms: N`" }),
+  hint("retry-after-N", { form: "seconds", description: "429 with `retry-after: N`" }),
+  hint("retry-after-date-N", { form: "date", description: "429 with `retry-after` as an HTTP date N seconds ahead" }),
+  hint("retry-after-ms-N", { form: "ms", description: "429 with `retry-after-ms: N`" }),
   hint("x-ratelimit-N", {
     form: "x-ratelimit",
-    does: "429 with `x-ratelimit-limit-`, `-remaining-` and `-reset-` of requests and tokens, reset in N seconds",
+    description:
+      "429 with `x-ratelimit-limit-`, `-remaining-` and `-reset-` of requests and tokens, reset in N seconds",
   }),
   hint("anthropic-ratelimit-N", {
     form: "anthropic-ratelimit",
-    does: "429 with `anthropic-ratelimit-requests-` and `-tokens-`, reset in N seconds",
+    description: "429 with `anthropic-ratelimit-requests-` and `-tokens-`, reset in N seconds",
   }),
-  hint("retry-info-N", { form: "retry-info", does: "429, in Gemini's shape with a `RetryInfo` of N seconds" }),
-  ...stagedWords("stall", {
+  hint("retry-info-N", { form: "retry-info", description: "429, in Gemini's shape with a `RetryInfo` of N seconds" }),
+  ...stagedDirectives("stall", {
     early: "silence until the caller leaves",
-    does: "silence after N events, until the caller leaves",
+    description: "silence after N events, until the caller leaves",
   }),
-  ...stagedWords("cut", {
+  ...stagedDirectives("cut", {
     early: "the connection closed (FIN) without an answer",
-    does: "the connection closed (FIN) after N events, without the final chunk",
+    description: "the connection closed (FIN) after N events, without the final chunk",
   }),
-  ...stagedWords("reset", {
+  ...stagedDirectives("reset", {
     early: "the connection reset (RST) without an answer",
-    does: "the connection reset (RST) after N events",
+    description: "the connection reset (RST) after N events",
   }),
-  ...stagedWords("end", { does: "a clean end after N events, without the terminal event" }),
-  ...stagedWords("garbage", { does: "bytes that are nothing after N events, then a clean end" }),
-  ...stagedWords("broken-json", { does: "half of an event's JSON after N events; the rest follows whole" }),
-  ...stagedWords("error", { does: "the vendor's error inside a 200 after N events; 0: as the first event" }),
-  { word: "html", description: "a page of HTML with status 200", wish: () => ({ html: true }) },
+  ...stagedDirectives("end", { description: "a clean end after N events, without the terminal event" }),
+  ...stagedDirectives("garbage", { description: "bytes that are nothing after N events, then a clean end" }),
+  ...stagedDirectives("broken-json", { description: "half of an event's JSON after N events; the rest follows whole" }),
+  ...stagedDirectives("error", {
+    description: "the vendor's error inside a 200 after N events; 0: as the first event",
+  }),
+  { word: "html", description: "a page of HTML with status 200", directives: () => ({ html: true }) },
   {
     word: "split-N",
     from: 1,
     description: "the body written in pieces of N bytes",
-    wish: (splitBytes) => ({ splitBytes }),
+    directives: (splitBytes) => ({ splitBytes }),
   },
   usage("missing", "no usage"),
   usage("zero", "every count of the usage 0"),
@@ -127,82 +133,85 @@ const WORDS: readonly DirectiveWord[] = [
   {
     word: "first-token-ms-N",
     description: "N milliseconds to the first token, or before a whole answer",
-    wish: (firstTokenMs) => ({ firstTokenMs }),
+    directives: (firstTokenMs) => ({ firstTokenMs }),
   },
   {
     word: "tokens-per-second-N",
     from: 1,
     description: "N tokens a second after the first",
-    wish: (tokensPerSecond) => ({ tokensPerSecond }),
+    directives: (tokensPerSecond) => ({ tokensPerSecond }),
   },
   {
     word: "ending-ms-N",
     description: "N milliseconds of silence before the last event with usage, and again after it; streams only",
-    wish: (endingMs) => ({ endingMs }),
+    directives: (endingMs) => ({ endingMs }),
   },
   {
     word: "jitter-N",
     to: 100,
     description: "each wait up to N per cent shorter or longer",
-    wish: (jitterPercent) => ({ jitterPercent }),
+    directives: (jitterPercent) => ({ jitterPercent }),
   },
 ]
 
 const SEPARATOR = "."
 
-const matchers = WORDS.map((word) => ({ word, pattern: new RegExp(`^${word.word.replace("N", "(\\d{1,7})")}$`) }))
+const matchers = DIRECTIVES.map((word) => ({ word, pattern: new RegExp(`^${word.word.replace("N", "(\\d{1,7})")}$`) }))
 
-/** What words joined by `.` ask for; undefined when one of them is none of ours. */
-export function parseDirectives(said: string): SimulatorDirectives | undefined {
-  let wishes = NO_DIRECTIVES
-  for (const word of said.split(SEPARATOR)) {
-    const wish = parseDirective(word)
-    if (!wish) return undefined
-    wishes = joinDirectives(wishes, wish)
+/** The directives in a text, joined by `.`; undefined if one of them is unknown. */
+export function parseDirectives(text: string): SimulatorDirectives | undefined {
+  let directives = NO_DIRECTIVES
+  for (const word of text.split(SEPARATOR)) {
+    const directive = parseDirective(word)
+    if (!directive) return undefined
+    directives = joinDirectives(directives, directive)
   }
-  return wishes
+  return directives
 }
 
-function parseDirective(said: string): Partial<SimulatorDirectives> | undefined {
+function parseDirective(text: string): Partial<SimulatorDirectives> | undefined {
   for (const { word, pattern } of matchers) {
-    const match = pattern.exec(said)
+    const match = pattern.exec(text)
     if (!match) continue
     const number = Number(match[1] ?? 0)
     const { from = 0, to = MAX_NUMBER } = word
     const isWithin = match[1] === undefined || (number >= from && number <= to)
-    return isWithin ? word.wish(number) : undefined
+    return isWithin ? word.directives(number) : undefined
   }
   return undefined
 }
 
-/** Of two that cannot both hold, the later. */
-export function joinDirectives(wishes: SimulatorDirectives, more: Partial<SimulatorDirectives>): SimulatorDirectives {
+/** Joins directives; if two contradict each other, the later one applies. */
+export function joinDirectives(
+  directives: SimulatorDirectives,
+  more: Partial<SimulatorDirectives>,
+): SimulatorDirectives {
   return {
-    ...wishes,
+    ...directives,
     ...more,
-    hints: [...wishes.hints, ...(more.hints ?? [])],
-    faults: [...wishes.faults, ...(more.faults ?? [])],
+    hints: [...directives.hints, ...(more.hints ?? [])],
+    faults: [...directives.faults, ...(more.faults ?? [])],
   }
 }
 
 export interface SplitName {
   readonly name: string
-  /** With its `@`; empty where the name ends in none. */
+  /** The suffix with its `@`; empty if the name has none. */
   readonly suffix: string
   readonly directives: SimulatorDirectives
 }
 
-/** A model's name and what its suffix asks for. What is not of the grammar is part of the name. */
-export function splitModelName(said: string): SplitName {
-  const at = said.lastIndexOf("@")
-  const wishes = at < 1 ? undefined : parseDirectives(said.slice(at + 1))
-  if (!wishes) return { name: said, suffix: "", directives: NO_DIRECTIVES }
-  return { name: said.slice(0, at), suffix: said.slice(at), directives: wishes }
+/** Splits a model's name from its directives. A suffix that is not a directive is part of the name. */
+export function splitModelName(modelName: string): SplitName {
+  const at = modelName.lastIndexOf("@")
+  const directives = at < 1 ? undefined : parseDirectives(modelName.slice(at + 1))
+  if (!directives) return { name: modelName, suffix: "", directives: NO_DIRECTIVES }
+  return { name: modelName.slice(0, at), suffix: modelName.slice(at), directives }
 }
 
-/** The words as rows of the documentation's table. */
+/** The directives as rows of the documentation's table. */
 export function directiveRows(): string[] {
-  return WORDS.map(
+  return DIRECTIVES.map(
     ({ word, from, to, description }) => `| \`${word}\` | ${range({ word, from, to })} | ${description} |`,
   )
 }
@@ -211,7 +220,7 @@ function range({
   word,
   from = 0,
   to,
-}: Pick<DirectiveWord, "word"> & { from: number | undefined; to: number | undefined }) {
+}: Pick<DirectiveDeclaration, "word"> & { from: number | undefined; to: number | undefined }) {
   if (!word.includes("N")) return ""
   return to === undefined ? `from ${from}` : `${from} to ${to}`
 }

@@ -1,14 +1,14 @@
-// How a vendor says that something failed, and where it writes what its answers are told by.
+// A vendor's error format, and the members that its responses are identified by.
 import type { Json } from "../canonical/json.ts"
 
 export interface SimulatedFailure {
   readonly status: number
   readonly message: string
   readonly requestId: string
-  /** The member of the request at fault, where it is one. */
+  /** The invalid member of the request, if there is one. */
   readonly param?: string | undefined
   readonly code?: string | null | undefined
-  /** For a vendor that says in the body when to come back. */
+  /** The wait before a retry, for vendors that report it in the body. */
   readonly retrySeconds?: number | undefined
 }
 
@@ -17,6 +17,6 @@ export interface VendorErrorFormat {
   readonly requestIdHeader: string
   readonly usageMember: "usage" | "usageMetadata"
   errorBody(failure: SimulatedFailure): Json
-  /** The error inside a stream of which so many events have been sent. */
+  /** The error frame of a stream after `eventCount` events. */
   errorFrame(failure: SimulatedFailure, eventCount: number): string
 }

@@ -1,4 +1,4 @@
-// A PNG that depends on its words alone: a mirrored pattern in four colours, large to look at and small to send.
+// A PNG that depends only on its prompt: a mirrored pattern in four colours, which compresses well.
 import { crc32, deflateSync } from "node:zlib"
 import { randomNumbers } from "./digest.ts"
 
@@ -12,8 +12,8 @@ const FIELDS = 8
 const BITS_PER_PIXEL = 2
 const INDEXED_COLOUR = 3
 
-export function drawImage(said: string, size: PictureSize): Buffer {
-  const next = randomNumbers(said)
+export function drawImage(prompt: string, size: PictureSize): Buffer {
+  const next = randomNumbers(prompt)
   const palette = Buffer.from(Array.from({ length: 12 }, () => next() & 0xff))
   const pattern = Array.from({ length: FIELDS }, () => mirroredRow(next))
   return Buffer.concat([
@@ -25,7 +25,7 @@ export function drawImage(said: string, size: PictureSize): Buffer {
   ])
 }
 
-/** A row of fields, each a colour's number, the same from both ends. */
+/** A row of colour indexes, mirrored. */
 function mirroredRow(next: () => number): number[] {
   const half = Array.from({ length: FIELDS / 2 }, () => next() & 3)
   return [...half, ...half.toReversed()]
@@ -40,7 +40,7 @@ function header({ width, height }: PictureSize): Buffer {
   return data
 }
 
-/** Every row of pixels begins with its filter, which is none. */
+/** Every row of pixels begins with its filter byte: none. */
 function pixels(pattern: readonly (readonly number[])[], { width, height }: PictureSize): Buffer {
   const rows = pattern.map((fields) => row(fields, width))
   const at = (y: number): Buffer => rows[Math.floor((y * FIELDS) / height)] ?? Buffer.alloc(0)

@@ -1,16 +1,16 @@
-// Remembers the beginnings of prompts, as providers do, so that usage can tell what was read from a cache.
+// Remembers prompt prefixes, as providers do, so that usage reports cache reads.
 import { createHash } from "node:crypto"
 import { countTokens, tokenEnds } from "./tokens.ts"
 
 export interface PromptPiece {
   readonly text: string
-  /** The text is an image's data or address: it tells images apart, but is not counted by its words. */
+  /** The text is an image's data or address: it identifies the image, but its words are not counted. */
   readonly isImage?: true
-  /** The caller wants everything up to here kept: for minutes, or for an hour. */
+  /** The caller marks everything up to here for caching: for minutes, or for an hour. */
   readonly mark?: "short" | "long"
 }
 
-/** A prompt's tokens, each of them in one bucket. */
+/** A prompt's tokens; each is in exactly one bucket. */
 export interface PromptUsage {
   readonly fresh: number
   readonly read: number
@@ -25,7 +25,7 @@ interface CacheBoundary {
 
 const IMAGE_TOKENS = 258
 const MAX_KNOWN = 4096
-/** Where a prompt is kept without being asked to, only long ones are, in steps of this size (OpenAI's numbers). */
+/** Implicit caching applies only to long prompts, in steps of this size (OpenAI's numbers). */
 const IMPLICIT_MINIMUM = 1024
 const IMPLICIT_STEP = 128
 
@@ -34,10 +34,10 @@ export function pieceTokens({ text, isImage }: PromptPiece): number {
 }
 
 export class PromptCache {
-  /** In order of last use. */
+  /** Cache keys, least recently used first. */
   readonly #known = new Set<string>()
 
-  /** As Anthropic does: what is marked is written, and what was written before is read. */
+  /** Anthropic's caching: marked prefixes are written, and read if they were written before. */
   marked(model: string, pieces: readonly PromptPiece[]): PromptUsage {
     const boundaries = pieceBoundaries(model, pieces)
     const total = boundaries.at(-1)?.tokens ?? 0
@@ -55,7 +55,7 @@ export class PromptCache {
     return { fresh: total - upTo, read, written: written.short, writtenLong: written.long }
   }
 
-  /** As OpenAI and Google do: long prompts are kept unasked, and writing costs nothing extra. */
+  /** OpenAI's and Google's caching: long prompts are cached automatically, and writing costs nothing extra. */
   implicit(model: string, pieces: readonly PromptPiece[]): PromptUsage {
     const { boundaries, total } = stepBoundaries(model, pieces)
     const read = this.#longest(boundaries)
@@ -78,7 +78,7 @@ export class PromptCache {
   }
 }
 
-/** After every piece. */
+/** Boundaries after every piece. */
 function pieceBoundaries(model: string, pieces: readonly PromptPiece[]): CacheBoundary[] {
   const hash = createHash("sha256").update(model)
   let tokens = 0
@@ -89,13 +89,13 @@ function pieceBoundaries(model: string, pieces: readonly PromptPiece[]): CacheBo
   })
 }
 
-/** After every step of tokens, from the least that is kept on. */
+/** Boundaries after every step of tokens, from the minimum length on. */
 function stepBoundaries(model: string, pieces: readonly PromptPiece[]) {
   const hash = createHash("sha256").update(model)
   const boundaries: CacheBoundary[] = []
   let total = 0
-  const step = (said: string): void => {
-    hash.update(said)
+  const step = (text: string): void => {
+    hash.update(text)
     const tokens = total - (total % IMPLICIT_STEP)
     if (tokens >= IMPLICIT_MINIMUM) boundaries.push({ tokens, key: hash.copy().digest("base64") })
   }

@@ -1,4 +1,4 @@
-// Collects what was said before the answer, whatever protocol it was said in.
+// Collects the prompt of a request, independent of its protocol.
 import { isObject, type Json } from "../canonical/json.ts"
 import { type OptionalJson, text as textOf } from "./endpoints/json-members.ts"
 import type { PromptPiece } from "./prompt-cache.ts"
@@ -7,22 +7,22 @@ type PromptMark = PromptPiece["mark"]
 
 export class PromptTranscript {
   readonly prompt: PromptPiece[] = []
-  /** What the user said last, for an answer that shows it was heard. */
+  /** The last text of the user, which the answer quotes. */
   lastWords = ""
-  /** What tools answered since anybody else spoke. */
+  /** Tool results since the last message that is not one. */
   toolResults: string[] = []
 
-  /** Somebody other than a tool speaks. */
+  /** Begins a message that is not a tool result. */
   begin(): void {
     this.toolResults = []
   }
 
-  /** Instructions, tools, the assistant's own words: they count, but are not answered. */
+  /** Adds a part that counts as input but is not quoted: instructions, tools, the assistant's own text. */
   add(text: string, mark?: PromptMark): void {
     if (text !== "") this.prompt.push({ text, ...(mark && { mark }) })
   }
 
-  /** Agents put reminders before the request, so the last text that says anything is what the user said. */
+  /** Agents put reminders before the request, so the last non-empty text is the user's. */
   user(text: string, mark?: PromptMark): void {
     this.add(text, mark)
     if (text.trim() !== "") this.lastWords = text
@@ -38,7 +38,7 @@ export class PromptTranscript {
   }
 }
 
-/** Text given as a string, or as parts that have some. */
+/** Text given as a string, or as a list of text parts. */
 export function plainText(content: OptionalJson): string {
   if (typeof content === "string") return content
   if (!Array.isArray(content)) return ""

@@ -1,17 +1,18 @@
-// JSON that is asked for in words: frameworks without a member for it put the wish, and often the schema, into the prompt.
+// Finds requests for JSON in the prompt: frameworks without a member for it write the format, and often the schema,
+// there.
 import { isObject, type JsonObject, parseJsonObject } from "../canonical/json.ts"
 import type { AnswerFormat } from "./simulated-request.ts"
 
-const WISH =
+const JSON_REQUEST =
   /\b(?:as|in|only|return|returns|respond with|reply with|output|produce|valid)\s+(?:an?\s+)?(?:single\s+)?(?:valid\s+)?JSON\b|\bJSON (?:object|schema)\b/i
-/** A schema stands near what asks for it; a prompt may hold much else. */
+/** Bounds the search for a schema in a long prompt. */
 const MAX_SCHEMAS = 20
 
-/** The format that these texts ask for; undefined where they ask for none. */
+/** The format that these texts request; undefined if they request none. */
 export function findPromptedFormat(texts: readonly string[]): AnswerFormat | undefined {
-  const wishing = texts.find((text) => WISH.test(text))
-  if (wishing === undefined) return undefined
-  const schema = schemaIn(wishing)
+  const requesting = texts.find((text) => JSON_REQUEST.test(text))
+  if (requesting === undefined) return undefined
+  const schema = schemaIn(requesting)
   return schema ? { schema } : {}
 }
 

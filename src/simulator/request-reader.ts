@@ -1,9 +1,9 @@
-// Cuts the bytes of a connection into requests: just enough HTTP/1.1 for the clients and gateways under test.
+// Splits the bytes of a connection into requests: as much HTTP/1.1 as the clients and gateways under test need.
 
 export interface HttpRequest {
   readonly method: string
   readonly target: string
-  /** By name in lower case; of several the last. */
+  /** Header values by name in lower case; of repeated headers the last. */
   readonly headers: ReadonlyMap<string, string>
   readonly body: Buffer
   readonly keepsAlive: boolean
@@ -19,10 +19,10 @@ const MAX_BYTES = 64 * 1024 * 1024
 export class RequestReader {
   #pieces: Buffer[] = []
   #length = 0
-  /** Bytes without which another look is useless. */
+  /** Bytes that must be there before another attempt to parse. */
   #needed = 0
   #head: SimulatorRequestHead | undefined
-  #isTold = false
+  #isContinueReported = false
 
   push(bytes: Buffer): void {
     this.#pieces.push(bytes)
@@ -30,14 +30,16 @@ export class RequestReader {
     if (this.#length > MAX_BYTES) throw new Error("the request is larger than the simulator takes")
   }
 
-  /** Whether a request has begun that waits for a word before it goes on; each is told once. */
-  waitsForWord(): boolean {
-    const waits = !this.#isTold && this.#head?.headers.get("expect")?.toLowerCase() === "100-continue"
-    this.#isTold ||= waits
+  /** True once per request that waits for `100 Continue`. */
+  waitsForContinue(): boolean {
+    const waits = !this.#isContinueReported && this.#head?.headers.get("expect")?.toLowerCase() === "100-continue"
+    this.#isContinueReported ||= waits
     return waits
   }
 
-  /** The next whole request, taken out; undefined while some of it is missing. Throws on what is no HTTP. */
+  /**
+   * Removes and returns the next whole request; undefined while it is incomplete. Throws if the bytes are not HTTP.
+   */
   next(): HttpRequest | undefined {
     if (this.#length === 0 || this.#length < this.#needed) return undefined
     const bytes = this.#joined()
@@ -52,12 +54,12 @@ export class RequestReader {
     this.#length -= read.end
     this.#needed = 0
     this.#head = undefined
-    this.#isTold = false
+    this.#isContinueReported = false
     const { bodyAt: _, ...rest } = head
     return { ...rest, body: read.body }
   }
 
-  /** Pieces are joined only when there may be enough of them, so that a large body is not copied for each. */
+  /** Joins pieces only when there may be enough of them, so that a large body is not copied for each. */
   #joined(): Buffer {
     const [only] = this.#pieces
     const bytes = this.#pieces.length === 1 && only ? only : Buffer.concat(this.#pieces)
@@ -82,7 +84,7 @@ function readHead(bytes: Buffer): SimulatorRequestHead | undefined {
   return { method, target, headers, keepsAlive, bodyAt: end + HEAD_END.length }
 }
 
-/** The body and where it ends; without a body, how many bytes it takes at least. */
+/** The body and its end; without a body, the minimum number of bytes. */
 interface ReadBody {
   readonly body?: Buffer
   readonly end: number

@@ -1,4 +1,4 @@
-// The simulator as an HTTP upstream, on bare sockets: an HTTP server would not let an answer be broken as networks do.
+// The simulator as an HTTP upstream, on plain sockets: an HTTP server could not break an answer as networks do.
 import { createServer, type Server, type Socket } from "node:net"
 import { openaiErrorFormat } from "./endpoints/openai-error.ts"
 import { SocketPlayer } from "./playback/socket-player.ts"
@@ -10,7 +10,7 @@ const BACKLOG = 4096
 
 export interface SimulatorServerOptions {
   readonly host: string
-  /** 0 for any free one. */
+  /** 0 for any free port. */
   readonly port: number
   readonly simulator?: SimulatorOptions
 }
@@ -21,7 +21,7 @@ export class SimulatorServer {
   readonly #sockets = new Set<Socket>()
 
   private constructor(options: SimulatorOptions) {
-    // Every call is found by its answer's id, also where two ask the same.
+    // The answer's id identifies every call, even if two requests are equal.
     this.#simulator = new Simulator({ ...options, seed: options.seed ?? crypto.randomUUID() })
     this.#server = createServer((socket) => this.#accept(socket))
   }
@@ -46,7 +46,7 @@ export class SimulatorServer {
     return this.#sockets.size
   }
 
-  /** Ends everything at once: nobody's real answers are under way. */
+  /** Ends every connection at once: no real answers are lost. */
   async stop(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve))
     for (const socket of this.#sockets) socket.destroy()
@@ -58,7 +58,7 @@ export class SimulatorServer {
     socket.setNoDelay(true)
     this.#sockets.add(socket)
     socket.on("data", (bytes: Buffer) => connection.take(bytes))
-    // A caller that has left with RST is gone like any other.
+    // A reset by the client counts as leaving.
     socket.on("error", () => connection.leave())
     socket.on("end", () => connection.leave())
     socket.on("close", () => {
@@ -74,7 +74,7 @@ function notListening({ host, port, cause }: { host: string; port: number; cause
   return new Error(`The simulator cannot listen on ${host}:${port}: ${reason}.`, { cause })
 }
 
-/** One caller's connection: requests one after the other, each answered before the next. */
+/** One client connection; requests are answered one at a time. */
 class SimulatorConnection {
   readonly #socket: Socket
   readonly #simulator: Simulator
@@ -103,7 +103,7 @@ class SimulatorConnection {
   #answerNext(): void {
     const request = this.#reader.next()
     if (request) this.#answer(request)
-    else if (this.#reader.waitsForWord()) this.#socket.write("HTTP/1.1 100 Continue\r\n\r\n")
+    else if (this.#reader.waitsForContinue()) this.#socket.write("HTTP/1.1 100 Continue\r\n\r\n")
   }
 
   #answer(request: HttpRequest): void {
@@ -113,12 +113,12 @@ class SimulatorConnection {
       this.#say(plainAnswer(request), keepsAlive)
       return
     }
-    const performance = this.#simulator.answer({ url: target, body, words: headers.get(DIRECTIVES_HEADER) })
+    const playback = this.#simulator.answer({ url: target, body, directives: headers.get(DIRECTIVES_HEADER) })
     const onEnd = () => this.#next()
-    this.#playing = new SocketPlayer(this.#socket, { playback: performance, keepsAlive, onEnd })
+    this.#playing = new SocketPlayer(this.#socket, { playback, keepsAlive, onEnd })
   }
 
-  /** In a turn of its own, so that a row of requests sent at once is no recursion. */
+  /** Runs in a new turn of the event loop, so that pipelined requests do not recurse. */
   #next(): void {
     setImmediate(() => {
       this.#playing = undefined
@@ -148,7 +148,7 @@ interface PlainAnswer {
   readonly body: object
 }
 
-/** Whoever only looks whether somebody is there, as `trivium check` does, finds a list of models. */
+/** A health check, such as `trivium check`, gets a list of models. */
 function plainAnswer({ method, target }: HttpRequest): PlainAnswer {
   const [path = ""] = target.split("?", 1)
   if (method !== "GET" || !path.endsWith("/models")) return failedAnswer(404, `Invalid URL (${method} ${path})`)

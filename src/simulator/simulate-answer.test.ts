@@ -29,7 +29,7 @@ function ask(wish: Partial<SimulatedRequest> = {}) {
 const tools = [weatherTool, clockTool]
 const called = (wish: Partial<SimulatedRequest>) => ask({ tools, ...wish }).first.calls.map(({ name }) => name)
 
-test("tokens joined again are the text", () => {
+test("the joined tokens of a text are the text", () => {
   for (const text of [
     "",
     " ",
@@ -53,50 +53,50 @@ describe("text", () => {
     expect(ask().first.finish).toBe("stop")
   })
 
-  test("text is the same to the same, and other to other", () => {
+  test("equal requests get equal text, and different requests different text", () => {
     expect(ask()).toEqual(ask())
     expect(ask({ lastWords: "Bye" }).seed).not.toBe(ask().seed)
   })
 
-  test("text stops at the limit", () => {
+  test("text is cut at the token limit", () => {
     const { first, usage } = ask({ maxOutputTokens: 5 })
     expect(first).toMatchObject({ text: ["This", " is", " Trivium's", " simulator", " answering"], finish: "length" })
     expect(usage.output).toBe(5)
   })
 
-  test("text is as long as it was asked to be", () => {
+  test("text has the number of words that the prompt requests", () => {
     const { text, first } = ask({ lastWords: "Write 500 words about roads", maxOutputTokens: 4000 })
     expect(text.split(/\s+/)).toHaveLength(500)
     expect(first.finish).toBe("stop")
     expect(ask({ lastWords: "Write 500 words about roads", maxOutputTokens: 100 }).first.finish).toBe("length")
   })
 
-  test("text ends before the first stop sequence, and says which it was", () => {
+  test("text ends before the first stop sequence, and the answer names it", () => {
     const { text, first, usage } = ask({ stop: ["nothing", "simulator"] })
     expect(text).toBe("This is Trivium's ")
     expect(first).toMatchObject({ finish: "stop-sequence", stopSequence: "simulator" })
     expect(usage.output).toBe(countTokens(text))
   })
 
-  test("text counts every candidate, and tells them apart", () => {
+  test("several candidates are counted and numbered in their text", () => {
     const { candidates, usage } = ask({ count: 3 })
     const texts = candidates.map(({ text }) => text.join(""))
     expect(new Set(texts).size).toBe(3)
     expect(usage.output).toBe(texts.reduce((total, text) => total + countTokens(text), 0))
   })
 
-  test("text tells that an image was seen", () => {
+  test("text mentions the images of the prompt", () => {
     const prompt = [{ text: "Look" }, { text: "data:image/png;base64,AAAA", isImage: true as const }]
     expect(ask({ prompt }).text).toContain("You showed an image.")
   })
 
-  test("text does not quote without end", () => {
+  test("a long prompt is quoted only in part", () => {
     expect(ask({ lastWords: "😀".repeat(5000) }).text.length).toBeLessThan(500)
   })
 })
 
 describe("reasoning", () => {
-  test("reasoning comes only when asked for, and is counted apart", () => {
+  test("reasoning comes only on request, and is counted separately", () => {
     expect(ask().usage.reasoning).toBe(0)
     const { first, usage } = ask({ reasoning: true })
     expect(first.reasoning.join("")).toContain("Hello there")
@@ -114,7 +114,7 @@ describe("reasoning", () => {
 })
 
 describe("tools", () => {
-  test("tools are called when their name, its words or their description is touched", () => {
+  test("a tool is called if the prompt matches its name, words of its name, or its description", () => {
     expect(called({ lastWords: "Please use get_weather" })).toEqual(["get_weather"])
     expect(called({ lastWords: "How is the weather in Paris?" })).toEqual(["get_weather"])
     expect(called({ lastWords: "What is the current city?" })).toEqual(["get_weather"])
@@ -129,13 +129,13 @@ describe("tools", () => {
     expect(usage.output).toBe(1 + (first.calls[0]?.tokens.length ?? 0))
   })
 
-  test("tools are called side by side, unless only one may be", () => {
+  test("several tools are called in parallel, unless only one is allowed", () => {
     const lastWords = "The weather, and what the clock says"
     expect(called({ lastWords })).toEqual(["get_weather", "read_clock"])
     expect(called({ lastWords, parallelToolCalls: false })).toEqual(["get_weather"])
   })
 
-  test("tools are called when they must be, and not when they must not", () => {
+  test("a required tool call is made, and a forbidden one is not", () => {
     expect(called({ toolChoice: { mode: "required" } })).toEqual(["get_weather"])
     expect(called({ toolChoice: { mode: "required" }, lastWords: "clock" })).toEqual(["read_clock"])
     expect(called({ toolChoice: { mode: "required", only: ["read_clock"] }, lastWords: "weather" })).toEqual([
@@ -145,13 +145,13 @@ describe("tools", () => {
     expect(called({ toolChoice: { mode: "none" }, lastWords: "weather" })).toEqual([])
   })
 
-  test("tools that have answered are quoted", () => {
+  test("tool results are quoted in the text", () => {
     const { first, text } = ask({ tools, lastWords: "weather?", toolResults: ["18 degrees"] })
     expect(first.calls).toEqual([])
     expect(text).toContain('The tool answered: "18 degrees".')
   })
 
-  test("tools whose call does not fit the limit are not called", () => {
+  test("a tool call that exceeds the limit is not made", () => {
     expect(ask({ tools, lastWords: "weather?", maxOutputTokens: 2 }).first).toMatchObject({
       calls: [],
       finish: "length",
@@ -160,15 +160,15 @@ describe("tools", () => {
 })
 
 describe("JSON", () => {
-  test("JSON of a schema satisfies it", () => {
+  test("a JSON answer satisfies its schema", () => {
     expect(JSON.parse(ask({ format: { schema: weatherTool.schema } }).text)).toEqual(weatherInput)
   })
 
-  test("JSON of no schema is an object", () => {
+  test("a JSON answer without a schema is an object", () => {
     expect(JSON.parse(ask({ format: {} }).text).message).toContain("Hello there")
   })
 
-  test("JSON is cut at the limit like any text", () => {
+  test("a JSON answer is cut at the limit like any text", () => {
     expect(ask({ format: { schema: weatherTool.schema }, maxOutputTokens: 1 }).first.finish).toBe("length")
   })
 })
@@ -176,51 +176,51 @@ describe("JSON", () => {
 describe("the prompt cache", () => {
   const cache = () => new PromptCache()
 
-  test("the prompt cache writes what is marked, then reads it", () => {
-    const kept = cache()
+  test("the prompt cache writes marked content, then reads it", () => {
+    const promptCache = cache()
     const pieces = [{ text: words(50), mark: "short" as const }, { text: words(7) }]
-    expect(kept.marked("m", pieces)).toEqual({ fresh: 7, read: 0, written: 50, writtenLong: 0 })
-    expect(kept.marked("m", pieces)).toEqual({ fresh: 7, read: 50, written: 0, writtenLong: 0 })
-    expect(kept.marked("other", pieces).read).toBe(0)
+    expect(promptCache.marked("m", pieces)).toEqual({ fresh: 7, read: 0, written: 50, writtenLong: 0 })
+    expect(promptCache.marked("m", pieces)).toEqual({ fresh: 7, read: 50, written: 0, writtenLong: 0 })
+    expect(promptCache.marked("other", pieces).read).toBe(0)
   })
 
-  test("the prompt cache reads up to an earlier mark and writes the rest, by how long it is kept", () => {
-    const kept = cache()
+  test("the prompt cache reads up to an earlier mark and writes the rest, by its lifetime", () => {
+    const promptCache = cache()
     const [one, two, three] = [{ text: words(10) }, { text: words(20) }, { text: words(5) }]
-    kept.marked("m", [{ ...one, mark: "long" }])
-    expect(kept.marked("m", [one, { ...two, mark: "long" }, { ...three, mark: "short" }, one])).toEqual({
+    promptCache.marked("m", [{ ...one, mark: "long" }])
+    expect(promptCache.marked("m", [one, { ...two, mark: "long" }, { ...three, mark: "short" }, one])).toEqual({
       fresh: 10,
       read: 10,
       written: 5,
       writtenLong: 20,
     })
-    expect(kept.marked("m", [three, { ...one, mark: "short" }]).read).toBe(0)
+    expect(promptCache.marked("m", [three, { ...one, mark: "short" }]).read).toBe(0)
   })
 
-  test("the prompt cache keeps long prompts unasked, in steps of 128 from 1,024 on", () => {
-    const kept = cache()
+  test("the prompt cache keeps long prompts implicitly, in steps of 128 from 1,024 tokens on", () => {
+    const promptCache = cache()
     const long = [{ text: words(1000) }, { text: words(200) }]
-    expect(kept.implicit("m", long)).toEqual({ fresh: 1200, read: 0, written: 0, writtenLong: 0 })
-    expect(kept.implicit("m", long)).toEqual({ fresh: 48, read: 1152, written: 0, writtenLong: 0 })
-    expect(kept.implicit("m", [...long, { text: words(300) }])).toMatchObject({ fresh: 348, read: 1152 })
+    expect(promptCache.implicit("m", long)).toEqual({ fresh: 1200, read: 0, written: 0, writtenLong: 0 })
+    expect(promptCache.implicit("m", long)).toEqual({ fresh: 48, read: 1152, written: 0, writtenLong: 0 })
+    expect(promptCache.implicit("m", [...long, { text: words(300) }])).toMatchObject({ fresh: 348, read: 1152 })
     const short = [{ text: words(1023) }]
-    kept.implicit("m", short)
-    expect(kept.implicit("m", short).read).toBe(0)
+    promptCache.implicit("m", short)
+    expect(promptCache.implicit("m", short).read).toBe(0)
   })
 
   test("the prompt cache distinguishes images", () => {
-    const kept = cache()
+    const promptCache = cache()
     const shown = (data: string) => [{ text: data, isImage: true as const }, { text: words(2000) }]
-    kept.implicit("m", shown("a"))
-    expect(kept.implicit("m", shown("a")).read).toBeGreaterThan(1024)
-    expect(kept.implicit("m", shown("b")).read).toBe(0)
+    promptCache.implicit("m", shown("a"))
+    expect(promptCache.implicit("m", shown("a")).read).toBeGreaterThan(1024)
+    expect(promptCache.implicit("m", shown("b")).read).toBe(0)
   })
 
-  test("forgets what was used least lately", () => {
-    const kept = cache()
+  test("the prompt cache evicts the least recently used prefix", () => {
+    const promptCache = cache()
     const first = [{ text: "first", mark: "short" as const }]
-    kept.marked("m", first)
-    for (let at = 0; at < 5000; at++) kept.marked("m", [{ text: `other ${at}`, mark: "short" }])
-    expect(kept.marked("m", first).read).toBe(0)
+    promptCache.marked("m", first)
+    for (let at = 0; at < 5000; at++) promptCache.marked("m", [{ text: `other ${at}`, mark: "short" }])
+    expect(promptCache.marked("m", first).read).toBe(0)
   })
 })

@@ -1,4 +1,4 @@
-// The simulator's mind: what is answered to what was said, in no vendor's words, and the same to the same.
+// Decides the simulated answer, independent of the protocol: equal requests get equal answers.
 import { isObject, type JsonObject } from "../canonical/json.ts"
 import { answerText, reasoningText } from "./answer-text.ts"
 import { toolsToCall } from "./choose-tools.ts"
@@ -11,14 +11,14 @@ import type { AnswerFormat, SimulatedRequest, SimulatedTool } from "./simulated-
 import { tokenize } from "./tokens.ts"
 
 export interface SimulatedAnswer {
-  /** What identifiers are made from. */
+  /** The seed of identifiers. */
   readonly seed: string
   readonly candidates: readonly SimulatedCandidate[]
   readonly usage: SimulatedUsage
 }
 
 export interface SimulatedCandidate {
-  /** Cut into tokens, as is all that is said. */
+  /** Reasoning, cut into tokens like all text. */
   readonly reasoning: readonly string[]
   readonly text: readonly string[]
   readonly calls: readonly SimulatedToolCall[]
@@ -33,13 +33,13 @@ export interface SimulatedToolCall {
   readonly tokens: readonly string[]
 }
 
-/** Buckets that do not overlap; each protocol adds them up its own way. */
+/** Buckets that do not overlap; each protocol sums them differently. */
 export interface SimulatedUsage extends PromptUsage {
   readonly output: number
   readonly reasoning: number
 }
 
-/** `id` tells this call from others that ask the same; `caching` says whether a prompt is kept only where it is marked, or always. */
+/** `id` distinguishes this call from equal ones; `caching` selects the vendor's kind of prompt cache. */
 export function simulate(
   request: SimulatedRequest,
   { id, cache, caching }: { id: string; cache: PromptCache; caching: "marked" | "implicit" },
@@ -60,12 +60,12 @@ function simulateCandidate(request: SimulatedRequest, index: number): SimulatedC
   const limit = request.maxOutputTokens ?? Number.POSITIVE_INFINITY
   const thoughts = request.reasoning ? tokenize(reasoningText(request)) : []
   const reasoning = thoughts.slice(0, limit)
-  // A model that thought to the end of its limit has said nothing, and was cut off.
+  // Reasoning that reaches the limit leaves no tokens for an answer.
   if (thoughts.length > 0 && thoughts.length >= limit) return { reasoning, text: [], calls: [], finish: "length" }
-  const room = limit - reasoning.length
+  const maxTokens = limit - reasoning.length
   const calls = toolsToCall(request).map(simulateCall)
-  if (calls.length > 0) return { reasoning, text: [], ...callsWithin(calls, room) }
-  return { reasoning, calls: [], ...textWithin(wholeText(request, index), { room, stop: request.stop }) }
+  if (calls.length > 0) return { reasoning, text: [], ...callsWithin(calls, maxTokens) }
+  return { reasoning, calls: [], ...textWithin(wholeText(request, index), { maxTokens, stop: request.stop }) }
 }
 
 function wholeText(request: SimulatedRequest, index: number): string {
@@ -76,27 +76,27 @@ function wholeText(request: SimulatedRequest, index: number): string {
   return format.bare && typeof value === "string" ? value : JSON.stringify(value)
 }
 
-/** Agents have tools, and speak of JSON in their instructions without wanting any for an answer. */
+/** Agents have tools, and mention JSON in their instructions without requesting a JSON answer. */
 function promptedFormat({ tools, lastWords, prompt }: SimulatedRequest): AnswerFormat | undefined {
-  const spoken = prompt.filter(({ isImage }) => !isImage).map(({ text }) => text)
-  return findPromptedFormat(tools.length > 0 ? [lastWords] : [lastWords, ...spoken])
+  const texts = prompt.filter(({ isImage }) => !isImage).map(({ text }) => text)
+  return findPromptedFormat(tools.length > 0 ? [lastWords] : [lastWords, ...texts])
 }
 
-function textWithin(whole: string, { room, stop }: { room: number; stop: readonly string[] }) {
+function textWithin(whole: string, { maxTokens, stop }: { maxTokens: number; stop: readonly string[] }) {
   const all = tokenize(whole)
-  const text = all.slice(0, room)
-  const said = text.join("")
-  const first = firstOf(stop, said)
+  const text = all.slice(0, maxTokens)
+  const joined = text.join("")
+  const first = firstOf(stop, joined)
   if (first) {
-    return { text: tokenize(said.slice(0, first.at)), finish: "stop-sequence", stopSequence: first.sequence } as const
+    return { text: tokenize(joined.slice(0, first.at)), finish: "stop-sequence", stopSequence: first.sequence } as const
   }
   return { text, finish: text.length < all.length ? "length" : "stop" } as const
 }
 
-function firstOf(stop: readonly string[], said: string): { at: number; sequence: string } | undefined {
+function firstOf(stop: readonly string[], text: string): { at: number; sequence: string } | undefined {
   return stop
     .filter((sequence) => sequence !== "")
-    .map((sequence) => ({ at: said.indexOf(sequence), sequence }))
+    .map((sequence) => ({ at: text.indexOf(sequence), sequence }))
     .filter(({ at }) => at >= 0)
     .sort((a, b) => a.at - b.at)[0]
 }
@@ -107,9 +107,12 @@ function simulateCall({ name, schema }: SimulatedTool): SimulatedToolCall {
   return { name, input, tokens: tokenize(JSON.stringify(input)) }
 }
 
-/** A call that does not fit whole is not made: half of its input would be of no use to anybody. */
-function callsWithin(calls: readonly SimulatedToolCall[], room: number): Pick<SimulatedCandidate, "calls" | "finish"> {
-  let left = room
+/** A call that does not fit is left out, because partial input is useless. */
+function callsWithin(
+  calls: readonly SimulatedToolCall[],
+  maxTokens: number,
+): Pick<SimulatedCandidate, "calls" | "finish"> {
+  let left = maxTokens
   const fitting: SimulatedToolCall[] = []
   for (const one of calls) {
     left -= callTokens(one)
@@ -127,7 +130,6 @@ export function nameTokens({ name }: Pick<SimulatedToolCall, "name">): number {
   return tokenize(name).length
 }
 
-/** What the call costs. */
 export function chargeOf(usage: SimulatedUsage, { id, model }: { id: string; model: string }): ExpectedCharge {
   const { fresh, read, written, writtenLong, output, reasoning } = usage
   return { id, model, inputTokens: fresh + read + written + writtenLong, outputTokens: output + reasoning }

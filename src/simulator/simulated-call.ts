@@ -1,4 +1,4 @@
-// What every endpoint of the simulator is given, what it answers, and how it says no.
+// The interface of the simulator's endpoints: calls, replies and refusals.
 import type { JsonObject } from "../canonical/json.ts"
 import { number, type OptionalJson } from "./endpoints/json-members.ts"
 import type { VendorErrorFormat } from "./error-format.ts"
@@ -6,7 +6,7 @@ import type { EventFraming } from "./playback/event-framing.ts"
 import type { PromptCache } from "./prompt-cache.ts"
 
 export interface SimulatedCall {
-  /** What tells it from a call that asks the same; empty where those are to be answered alike to the last byte. */
+  /** Distinguishes this call from equal ones; empty if equal calls get byte-identical answers. */
   readonly id: string
   readonly path: string
   readonly query: URLSearchParams
@@ -23,7 +23,7 @@ export type SimulatedReply = WholeReply | StreamedReply
 
 export interface WholeReply {
   readonly whole: JsonObject
-  /** Absent for what no vendor charges for. */
+  /** Absent for endpoints that vendors do not charge for. */
   readonly charge?: ExpectedCharge
 }
 
@@ -35,22 +35,22 @@ export interface StreamedReply {
 
 export interface SimulatedEvent {
   readonly event: JsonObject
-  /** How much of the output is said by this event. */
+  /** Output tokens that this event carries. */
   readonly tokens: number
-  /** Its usage is that of the whole answer. */
+  /** The event holds the usage of the whole answer. */
   readonly isFinal?: true
 }
 
-/** What a call costs when it is answered to its end. */
+/** The cost of a call that is answered completely. */
 export interface ExpectedCharge {
-  /** The answer's own id, where it has one. */
+  /** The answer's own id, if it has one. */
   readonly id?: string
   readonly model: string
   readonly inputTokens: number
   readonly outputTokens: number
 }
 
-/** What the vendor would answer 400 to, unless it has a status of its own. */
+/** A request error: status 400 unless `detail` sets another. */
 export class SimulatedRefusal extends Error {
   override readonly name = "Refusal"
   constructor(
@@ -61,7 +61,7 @@ export class SimulatedRefusal extends Error {
   }
 }
 
-/** A whole number within bounds, or `otherwise` where none is given. */
+/** A whole number within bounds, or `otherwise` if absent. */
 export function wholeNumber(
   value: OptionalJson,
   { param, from, to, otherwise }: { param: string; from: number; to: number; otherwise: number },

@@ -1,28 +1,28 @@
-// What the simulator would charge: one line for each call of which it has served anything.
+// Records what the simulator would charge: one line for each call that it served, even in part.
 import { openSync, writeSync } from "node:fs"
 import type { EndStep, ResponseStep } from "./playback/response-steps.ts"
 import type { ExpectedCharge } from "./simulated-call.ts"
 
 export interface SimulatedCharge {
-  /** The answer's own id, or the request id where it has none. */
+  /** The answer's own id, or the request id if it has none. */
   readonly id: string
-  /** What the answer's request-id header says. */
+  /** The value of the response's request-id header. */
   readonly request_id: string
   readonly path: string
   readonly model: string
-  /** When it ended. */
+  /** The end of the call. */
   readonly time: string
   readonly input_tokens: number
-  /** Of a call that broke off, those that had left by then. */
+  /** For a call that broke off, the tokens sent until then. */
   readonly output_tokens: number
   readonly ended: "complete" | "client-gone" | "fault"
 }
 
-const MAX_KEPT = 10_000
+const MAX_RECENT = 10_000
 
-/** The last bills in memory, and all of them in a file where one is named. */
+/** The latest charges in memory, and all of them in a file if one is given. */
 export class ChargeLog {
-  readonly #kept: SimulatedCharge[] = []
+  readonly #recent: SimulatedCharge[] = []
   readonly #file: number | undefined
 
   constructor({ file }: { file?: string | undefined } = {}) {
@@ -30,14 +30,14 @@ export class ChargeLog {
   }
 
   get charges(): readonly SimulatedCharge[] {
-    return this.#kept.slice(-MAX_KEPT)
+    return this.#recent.slice(-MAX_RECENT)
   }
 
-  /** On its way to the disk when this returns: whoever is killed after it cannot hide the call. */
-  readonly add = (bill: SimulatedCharge): void => {
-    if (this.#file !== undefined) writeSync(this.#file, `${JSON.stringify(bill)}\n`)
-    this.#kept.push(bill)
-    if (this.#kept.length >= 2 * MAX_KEPT) this.#kept.splice(0, MAX_KEPT)
+  /** Writes synchronously, so that killing the process afterwards does not hide the call. */
+  readonly add = (charge: SimulatedCharge): void => {
+    if (this.#file !== undefined) writeSync(this.#file, `${JSON.stringify(charge)}\n`)
+    this.#recent.push(charge)
+    if (this.#recent.length >= 2 * MAX_RECENT) this.#recent.splice(0, MAX_RECENT)
   }
 }
 
@@ -45,10 +45,10 @@ interface MeteredCall {
   readonly charge: ExpectedCharge | undefined
   readonly path: string
   readonly requestId: string
-  readonly onCharge: (bill: SimulatedCharge) => void
+  readonly onCharge: (charge: SimulatedCharge) => void
 }
 
-/** Counts what leaves, and writes the bill before the last of it does. */
+/** Counts the tokens sent, and records the charge before the last write. */
 export class ChargeMeter {
   readonly #metered: MeteredCall
   #outputTokens = 0
@@ -58,21 +58,21 @@ export class ChargeMeter {
     this.#metered = metered
   }
 
-  /** The same acts; each write waits for the act after it, to know whether it is the last. */
-  *watch(acts: Iterable<ResponseStep>): Generator<ResponseStep> {
+  /** Passes the steps on; each write waits for the next step, which tells if it is the last. */
+  *watch(steps: Iterable<ResponseStep>): Generator<ResponseStep> {
     let held: ResponseStep | undefined
-    for (const act of acts) {
-      if (isEnding(act)) this.#close(act.isFault ? "fault" : "complete")
+    for (const step of steps) {
+      if (isEnding(step)) this.#close(step.isFault ? "fault" : "complete")
       if (held) yield held
       held = undefined
-      if (act.kind === "write") {
-        this.#outputTokens += act.tokens
-        held = act
-      } else yield act
+      if (step.kind === "write") {
+        this.#outputTokens += step.tokens
+        held = step
+      } else yield step
     }
   }
 
-  /** The caller is gone, and nothing more will be sent. */
+  /** Called when the client has gone. */
   onClientGone(): void {
     this.#close("client-gone")
   }
@@ -81,7 +81,7 @@ export class ChargeMeter {
     const { charge, path, requestId, onCharge } = this.#metered
     if (this.#isClosed) return
     this.#isClosed = true
-    // A vendor does not charge for an answer that it failed to begin.
+    // Vendors do not charge for an answer that failed before it began.
     if (!charge || (ended === "fault" && this.#outputTokens === 0)) return
     onCharge({
       id: charge.id ?? requestId,
@@ -96,6 +96,6 @@ export class ChargeMeter {
   }
 }
 
-function isEnding(act: ResponseStep): act is EndStep {
-  return "isFault" in act
+function isEnding(step: ResponseStep): step is EndStep {
+  return "isFault" in step
 }

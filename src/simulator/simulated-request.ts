@@ -1,10 +1,10 @@
-// What the simulator is asked, in no vendor's words.
+// A request to the simulator, independent of the protocol. Its JSON seeds the identifiers of the answer.
 import type { Json } from "../canonical/json.ts"
 import type { PromptPiece } from "./prompt-cache.ts"
 
 export interface SimulatedRequest {
   readonly model: string
-  /** Everything that was said, in order: tools, instructions, turns. */
+  /** The whole prompt in order: tools, instructions, turns. */
   readonly prompt: readonly PromptPiece[]
   readonly lastWords: string
   readonly toolResults: readonly string[]
@@ -18,10 +18,10 @@ export interface SimulatedRequest {
   readonly reasoning: boolean
 }
 
-/** The answer is to be JSON: of this schema, or any object where there is none. */
+/** The answer must be JSON: of this schema, or any object without one. */
 export interface AnswerFormat {
   readonly schema?: Json | undefined
-  /** A string is said without quotation marks. */
+  /** A string is answered without quotation marks. */
   readonly bare?: true
 }
 

@@ -1,4 +1,4 @@
-// Calls a simulator as the gateway would, and reads its answers whole.
+// Calls a simulator as the gateway would, and reads whole answers.
 
 import type { Json, JsonObject } from "../canonical/json.ts"
 import { Abort } from "../transport/abort.ts"
@@ -9,7 +9,6 @@ export function call(path: string, body: Json | string, send: SimulatedSend = cr
   return send({ url: `simulator:${path}`, headers: new Headers(), body: text, abort: new Abort() })
 }
 
-/** The answer, read as what the test expects it to be. */
 export async function json<Answer>(path: string, body: Json, send?: SimulatedSend): Promise<Answer> {
   return (await (await call(path, body, send)).json()) as Answer
 }
@@ -44,7 +43,7 @@ export const weatherTool = {
 export const clockTool = { name: "read_clock", description: "The time.", schema: { type: "object", properties: {} } }
 export const weatherInput = { city: "simulated city", unit: "celsius" }
 
-/** As many words as asked for, none of them alike. */
+/** Distinct words. */
 export function words(count: number): string {
   return Array.from({ length: count }, (_, at) => `word${at}`).join(" ")
 }

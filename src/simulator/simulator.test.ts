@@ -14,20 +14,20 @@ const streams: Record<string, [path: string, body: JsonObject]> = {
   "gemini-generate": ["/v1beta/models/m:streamGenerateContent?alt=sse", { contents: [{ parts: [{ text: "Hello" }] }] }],
 }
 
-/** Without what the clock says. */
-const timeless = (said: string) => said.replace(/"(created|created_at|completed_at)":\d+/g, "")
+/** Removes timestamps. */
+const timeless = (text: string) => text.replace(/"(created|created_at|completed_at)":\d+/g, "")
 
-describe.each(Object.entries(streams))("%s", (_, [path, body]) => {
+describe.each(Object.entries(streams))("the simulator's %s", (_, [path, body]) => {
   test("a streamed answer is a sequence of events", async () => {
     expect((await call(path, body)).headers.get("content-type")).toBe("text/event-stream")
   })
 
-  test("answers the same to the same", async () => {
+  test("equal requests get equal answers", async () => {
     const [one, two] = await Promise.all([call(path, body), call(path, body)])
     expect(timeless(await one.text())).toBe(timeless(await two.text()))
   })
 
-  test("makes one event for each pull", async () => {
+  test("one event is made for each pull", async () => {
     const reader = (await call(path, body)).body?.getReader()
     for (let at = 0; at < 3; at++) {
       const { value } = (await reader?.read()) ?? {}
@@ -36,7 +36,7 @@ describe.each(Object.entries(streams))("%s", (_, [path, body]) => {
     await reader?.cancel()
   })
 
-  test("ends with the reason it was aborted for", async () => {
+  test("an aborted response fails with the reason of the abort", async () => {
     const abort = new Abort()
     const request = { headers: new Headers(), body: JSON.stringify(body), abort }
     const reader = (await simulator({ url: `https://api.example.com${path}`, ...request })).body?.getReader()
@@ -50,19 +50,19 @@ describe.each(Object.entries(streams))("%s", (_, [path, body]) => {
     await expect(simulator({ url: `https://api.example.com${path}`, ...request })).rejects.toBe(reason)
   })
 
-  test("refuses what is not JSON", async () => {
+  test("a body that is not JSON is refused", async () => {
     for (const text of ["", "{", "[]", "null"]) expect((await call(path, text)).status).toBe(400)
   })
 })
 
-test("bytes are read like text", async () => {
+test("a body in bytes is read like text", async () => {
   const body = new TextEncoder().encode(JSON.stringify({ model: "m", messages: [{ role: "user", content: "Grüße" }] }))
   const request = { headers: new Headers(), body, abort: new Abort() }
   const response = await simulator({ url: "simulator:/chat/completions", ...request })
   expect(await response.text()).toContain("Grüße")
 })
 
-test("what it does not serve is not found, in OpenAI's shape", async () => {
+test("an unknown path is answered 404 in OpenAI's shape", async () => {
   for (const path of ["/v1/audio/speech", "/v1beta/models/m:predict", ""]) {
     const response = await call(path, {})
     expect(response.status).toBe(404)
@@ -70,7 +70,7 @@ test("what it does not serve is not found, in OpenAI's shape", async () => {
   }
 })
 
-test("each simulator remembers its own prompts", async () => {
+test("each simulator has its own prompt cache", async () => {
   const body = { model: "m", messages: [{ role: "user", content: words(2000) }] }
   const cached = async (send = createSimulator()) => (await call("/chat/completions", body, send)).text()
   const send = createSimulator()

@@ -1,4 +1,5 @@
-// A provider without a network: takes what an upstream would be sent, answers as that vendor would, fails on request.
+// A provider without a network: takes the gateway's upstream requests, answers as the vendor would, and fails on
+// request.
 import { isObject, type JsonObject } from "../canonical/json.ts"
 import type { UpstreamRequest } from "../transport/http-client.ts"
 import { digest } from "./digest.ts"
@@ -29,7 +30,7 @@ import { PromptCache } from "./prompt-cache.ts"
 import { type SimulatedCall, type SimulatedEndpoint, SimulatedRefusal, type SimulatedReply } from "./simulated-call.ts"
 import { ChargeMeter, type SimulatedCharge } from "./simulated-charge.ts"
 
-/** By how the path ends. */
+/** Endpoints by the end of the path. */
 const ENDPOINTS: readonly (readonly [ending: string, endpoint: SimulatedEndpoint])[] = [
   ["/chat/completions", openaiChat],
   ["/completions", openaiCompletions],
@@ -46,25 +47,25 @@ const ENDPOINTS: readonly (readonly [ending: string, endpoint: SimulatedEndpoint
   [":batchEmbedContents", geminiBatchEmbed],
 ]
 
-/** The header that asks for failures and speed. */
+/** The header for directives. */
 export const DIRECTIVES_HEADER = "x-simulate"
 
 export interface SimulatorOptions {
-  /** As fast as it can, unless told otherwise. */
+  /** By default no delays. */
   readonly speed?: SimulatedSpeed
-  /** With one, every answer has an id of its own, which follows from it and from how many calls came before. */
+  /** With a seed, every answer has its own id, derived from the seed and the number of calls. */
   readonly seed?: string | undefined
-  readonly onCharge?: (bill: SimulatedCharge) => void
+  readonly onCharge?: (charge: SimulatedCharge) => void
 }
 
 interface SimulatorInput {
   readonly url: string
   readonly body: string | Uint8Array
-  /** What the header said. */
-  readonly words?: string | null | undefined
+  /** The value of the directives header. */
+  readonly directives?: string | null | undefined
 }
 
-/** Remembers the prompts it was sent, as a provider's prompt cache would, and counts its calls. */
+/** Remembers prompts, as a provider's prompt cache does, and counts its calls. */
 export class Simulator {
   readonly #options: SimulatorOptions
   readonly #cache = new PromptCache()
@@ -74,58 +75,57 @@ export class Simulator {
     this.#options = options
   }
 
-  /** The answer, ready to be played. */
-  answer(asked: SimulatorInput): ResponsePlayback {
+  /** The response, ready to be played. */
+  answer(input: SimulatorInput): ResponsePlayback {
     const { seed, speed = {}, onCharge = () => {} } = this.#options
     const own = digest(`${seed ?? ""} ${this.#calls++}`)
     const requestId = `req_${own.slice(0, 24)}`
-    const { path, query } = addressOf(asked.url)
+    const { path, query } = addressOf(input.url)
     const endpoint = ENDPOINTS.find(([ending]) => path.endsWith(ending))?.[1]
-    const voice = endpoint?.errorFormat(query) ?? openaiErrorFormat
-    let wishes = NO_DIRECTIVES
+    const errorFormat = endpoint?.errorFormat(query) ?? openaiErrorFormat
+    let directives = NO_DIRECTIVES
     let reply: SimulatedReply | SimulatedFailure
     try {
       if (!endpoint) throw new SimulatedRefusal(`Invalid URL (POST ${path})`, { status: 404, code: null })
-      const read = readCall(path, asked)
-      wishes = read.wishes
+      const read = readCall(path, input)
+      directives = read.directives
       const call = { ...read.call, id: seed === undefined ? "" : own, query, cache: this.#cache }
-      reply = isRefused(wishes) ? failureOf({ wishes, requestId }) : endpoint.answer(call)
+      reply = isRefused(directives) ? failureOf({ directives, requestId }) : endpoint.answer(call)
     } catch (thrown) {
       if (!(thrown instanceof SimulatedRefusal)) throw thrown
       const { message, detail } = thrown
       reply = { status: 400, ...detail, message, requestId }
     }
-    const stage: ResponseScene = {
-      wishes,
-      errorFormat: voice,
-      pace: new TokenPace({ ...speed, ...wishes }, `${own} pace`),
+    const scene: ResponseScene = {
+      directives,
+      errorFormat,
+      pace: new TokenPace({ ...speed, ...directives }, `${own} pace`),
       requestId,
     }
     const meter = new ChargeMeter({
       charge: "status" in reply ? undefined : reply.charge,
       path,
       requestId,
-      onCharge: onCharge,
+      onCharge,
     })
-    return { steps: meter.watch(responseSteps(reply, stage)), onClientGone: () => meter.onClientGone() }
+    return { steps: meter.watch(responseSteps(reply, scene)), onClientGone: () => meter.onClientGone() }
   }
 }
 
-/** Takes what an upstream would be sent. */
 export type SimulatedSend = (outgoing: UpstreamRequest) => Promise<Response>
 
-/** The simulator in this process, in the network's place. */
+/** The simulator in this process, in place of the network. */
 export function createSimulator(options?: SimulatorOptions): SimulatedSend {
   const simulator = new Simulator(options)
   return async ({ url, headers, body, abort: { signal } }) => {
     signal.throwIfAborted()
-    return playResponse(simulator.answer({ url, body, words: headers.get(DIRECTIVES_HEADER) }), signal)
+    return playResponse(simulator.answer({ url, body, directives: headers.get(DIRECTIVES_HEADER) }), signal)
   }
 }
 
-/** An error inside the answer is no refusal of it. */
-function isRefused(wishes: SimulatorDirectives): boolean {
-  return statusOf(wishes) !== undefined && !wishes.faults.some(({ effect }) => effect === "error")
+/** An error inside the answer does not refuse the request. */
+function isRefused(directives: SimulatorDirectives): boolean {
+  return statusOf(directives) !== undefined && !directives.faults.some(({ effect }) => effect === "error")
 }
 
 function addressOf(url: string): { path: string; query: URLSearchParams } {
@@ -135,20 +135,26 @@ function addressOf(url: string): { path: string; query: URLSearchParams } {
 
 interface ReadCall {
   readonly call: Pick<SimulatedCall, "path" | "body">
-  readonly wishes: SimulatorDirectives
+  readonly directives: SimulatorDirectives
 }
 
-/** The call without what was asked of the simulator: the model's suffix, in the path or in the body. */
-function readCall(path: string, { body: sent, words }: SimulatorInput): ReadCall {
-  const said = words ? parseDirectives(words.trim()) : NO_DIRECTIVES
-  if (!said)
-    throw new SimulatedRefusal(`${DIRECTIVES_HEADER}: "${words}" is not made of the simulator's words, joined by dots.`)
+/** The call without its directives, which are removed from the model's name in the path or body. */
+function readCall(path: string, { body: sent, directives: header }: SimulatorInput): ReadCall {
+  const headerDirectives = header ? parseDirectives(header.trim()) : NO_DIRECTIVES
+  if (!headerDirectives)
+    throw new SimulatedRefusal(
+      `${DIRECTIVES_HEADER}: "${header}" is not made of the simulator's words, joined by dots.`,
+    )
   const body = parse(sent)
   const inPath = splitPath(path)
-  if (inPath) return { call: { path: inPath.path, body }, wishes: joinDirectives(inPath.wishes, said) }
-  if (typeof body.model !== "string") return { call: { path, body }, wishes: said }
+  if (inPath)
+    return { call: { path: inPath.path, body }, directives: joinDirectives(inPath.directives, headerDirectives) }
+  if (typeof body.model !== "string") return { call: { path, body }, directives: headerDirectives }
   const { name: model, directives, suffix } = splitModelName(body.model)
-  return { call: { path, body: suffix === "" ? body : { ...body, model } }, wishes: joinDirectives(directives, said) }
+  return {
+    call: { path, body: suffix === "" ? body : { ...body, model } },
+    directives: joinDirectives(directives, headerDirectives),
+  }
 }
 
 function parse(body: string | Uint8Array): JsonObject {
@@ -156,7 +162,7 @@ function parse(body: string | Uint8Array): JsonObject {
     const parsed: unknown = JSON.parse(typeof body === "string" ? body : new TextDecoder().decode(body))
     if (isObject(parsed)) return parsed
   } catch {
-    // Told below, like a body that is JSON but no object.
+    // Reported below, like a body that is JSON but not an object.
   }
   throw new SimulatedRefusal("The body of the request is not a JSON object.")
 }

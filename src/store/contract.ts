@@ -1,30 +1,29 @@
-// What is durable. Times are milliseconds since 1970.
+// The interface of durable state. Times are milliseconds since 1970.
 
-/** The most that may be spent, in nano-USD: in a calendar day, week and month (UTC), and in all. */
-export interface BudgetLimits {
-  readonly day?: bigint
-  readonly week?: bigint
-  readonly month?: bigint
-  readonly total?: bigint
-}
+/** Calendar periods (UTC) that a budget may limit. */
+export const BUDGET_PERIODS = ["day", "week", "month", "total"] as const
+export type BudgetPeriod = (typeof BUDGET_PERIODS)[number]
 
-/** What a key, or all keys of a tenant together, may do. */
+/** Spending limits in nano-USD. */
+export type BudgetLimits = { readonly [Period in BudgetPeriod]?: bigint }
+
+/** The permissions and limits of a key, or of all keys of a tenant together. */
 export interface Grant {
   /** Patterns of the models that may be called; null is all. */
   readonly models: readonly string[] | null
-  /** Ids of the protocols that may be spoken, or families of them; null is all. */
+  /** Ids or families of the allowed protocols; null is all. */
   readonly protocols: readonly string[] | null
   /** Null is the gateway's default for a key, and no limit for a tenant. */
   readonly requestsPerMinute: number | null
   readonly tokensPerMinute: number | null
-  /** How many requests may run at once. */
+  /** Limit of concurrent requests. */
   readonly concurrentRequests: number | null
-  /** Rather refused than changed in meaning on the way to a provider of another protocol. */
+  /** Refused rather than translated with a loss of meaning. */
   readonly strict: boolean
   readonly budgets: BudgetLimits
 }
 
-/** A pattern of names that callers write, with `*` for any run of characters, and the model they get. */
+/** A pattern of requested names, with `*` for any run of characters, and the model that replaces them. */
 export interface ModelNameMapping {
   readonly from: string
   readonly to: string
@@ -34,33 +33,33 @@ export interface KeyRow extends Grant {
   readonly id: string
   readonly name: string
   readonly tenant: string
-  /** Keyed hash of the key; the key itself is nowhere. */
+  /** Keyed hash of the key; the key itself is not stored. */
   readonly hash: string
-  /** The key's last characters, by which its owner knows it again. */
+  /** The key's last characters, by which its owner recognises it. */
   readonly hint: string
-  /** Addresses, or ranges of them, that it may be used from; null is all. */
+  /** Addresses or ranges that may use it; null is all. */
   readonly addresses: readonly string[] | null
-  /** Whether answers are kept, so that a repeated request gets the first one's again. */
+  /** True if responses are stored, so that a repeated request gets the first one's response. */
   readonly keepAnswers: boolean
-  /** Whether it pays from a balance of its own. */
+  /** True if the key pays from its own balance. */
   readonly ownBalance: boolean
-  /** Whether all that an answer may cost is held before the call, however long the answer may be. */
+  /** True if the maximum cost of a response is held before the call, however long it may be. */
   readonly strictBalance: boolean
-  /** Whether a slow first target is hedged with a second. */
+  /** True if a slow first target is hedged with a second. */
   readonly hedge: boolean
-  /** Other models in the place of those a caller names, the first that fits; null is none. */
+  /** Replacements for requested models, the first match counts; null is none. */
   readonly modelMap: readonly ModelNameMapping[] | null
   readonly createdAt: number
   readonly expiresAt: number | null
   readonly revokedAt: number | null
-  /** The hash before the last rotation, and until when it is still taken. */
+  /** The hash before the last rotation, and the time until which it is accepted. */
   readonly previousHash: string | null
   readonly previousUntil: number | null
 }
 
 export interface KeyTable {
   insert(row: KeyRow): void
-  /** The row whose current or previous hash this is. */
+  /** The row with this current or previous hash. */
   findByHash(hash: string): KeyRow | undefined
   findById(id: string): KeyRow | undefined
   list(): KeyRow[]
@@ -68,7 +67,7 @@ export interface KeyTable {
   replace(row: KeyRow): void
 }
 
-/** Whom keys belong to. One that keys name and that has no row has no limits. */
+/** An owner of keys. A tenant that keys name and that has no row has no limits. */
 export interface TenantRow extends Grant {
   readonly name: string
   readonly createdAt: number
@@ -87,7 +86,7 @@ export interface CredentialRow {
   readonly address: string
   readonly sealed: string
   readonly setAt: number
-  /** What else its entry says, as JSON; null where the configuration or the provider's own name says it. */
+  /** The other settings of its entry, as JSON; null if the configuration or the provider's name determines them. */
   readonly settings: string | null
 }
 
@@ -95,31 +94,31 @@ export interface CredentialTable {
   put(row: CredentialRow): void
   list(): CredentialRow[]
   find(provider: string): CredentialRow | undefined
-  /** Whether there was one. */
+  /** False if there was none. */
   remove(provider: string): boolean
 }
 
-/** An account of the ledger. What may still be spent is posted − held − floor. */
+/** An account of the ledger. The free balance is posted − held − floor. */
 export interface LedgerAccountRow {
   readonly id: number
   readonly name: string
-  /** The sum of what its entries move. */
+  /** The sum of its entries. */
   readonly postedNano: bigint
   /** The sum of its open holds. */
   readonly heldNano: bigint
-  /** null: not limited. */
+  /** Null is unlimited. */
   readonly floorNano: bigint | null
   /** Charges for reported usage that neither its holds nor its balance covered, and that no top-up has paid yet. */
   readonly owedNano: bigint
 }
 
-/** The gateway's own accounts. `debt` is what all others owe, negative. */
+/** The gateway's own accounts. `debt` is the negative sum of all debts. */
 export type GatewayAccount = "funding" | "revenue" | "suspense" | "write-off" | "debt"
 
-/** Holds and entries move an account; no transaction ends with one below its floor. */
+/** Holds and entries change an account; no transaction ends with one below its floor. */
 interface LedgerAccountTable {
   find(name: string): LedgerAccountRow | undefined
-  /** The paying account: the key's own where it is limited, else its tenant's. */
+  /** The paying account: the key's own if it is limited, else its tenant's. */
   payer(keyId: string, tenant: string): LedgerAccountRow | undefined
   get(id: number): LedgerAccountRow
   insert(name: string, floorNano: bigint | null): LedgerAccountRow
@@ -133,14 +132,14 @@ export interface HoldRow {
   readonly tenant: string
   readonly keyId: string
   readonly amountNano: bigint
-  /** What is known to be owed already. */
+  /** The known cost so far. */
   readonly lowerBoundNano: bigint
-  /** The UTC day it counts in, that of its time, as days since 1970. */
+  /** The UTC day it counts for, as days since 1970. */
   readonly day: number
-  /** Which start of the process made it. */
+  /** The process start that made it. */
   readonly epoch: number
   readonly at: number
-  /** Those it has to keep within, for as long as the process runs that made it. */
+  /** The budgets that it must keep within, while the process that made it runs. */
   readonly budgets: readonly HeldBudget[]
 }
 
@@ -151,38 +150,38 @@ interface HeldBudget {
 }
 
 interface HoldTable {
-  /** False, and nothing is written, where the request is held already or has ended. */
+  /** False, without a write, if the request is already held or has ended. */
   insert(row: HoldRow): boolean
-  /** Undefined where it is not open. */
+  /** Undefined if it is not open. */
   find(requestId: string): HoldRow | undefined
   grow(requestId: string, byNano: bigint): void
-  /** Nothing where it is not open, or more is known already. */
+  /** Does nothing if the hold is not open, or a higher bound is known. */
   note(requestId: string, lowerBoundNano: bigint): void
-  /** The oldest first, so that it is paid first where not all can be. */
+  /** The oldest first, so that it is paid first if not all can be. */
   ofEarlierEpochs(epoch: number, limit: number): HoldRow[]
 }
 
-/** The last two end what a recovered request has in suspense: all of it goes back, or some of it is charged. */
+/** The last two end the suspense of a recovered request: all of it is returned, or some of it is charged. */
 export type EntryKind = "settled" | "released" | "recovered" | "top-up" | "suspense-returned" | "suspense-settled"
 
-/** What an entry moves on each account it touches. Together it is always zero. */
+/** The amounts of an entry by account. Their sum is always zero. */
 export interface EntryAmounts {
-  /** On the account that pays or is topped up. */
+  /** The amount on the account that pays or is topped up. */
   readonly account: bigint
   readonly funding: bigint
   readonly revenue: bigint
   readonly suspense: bigint
   readonly writeOff: bigint
-  /** Below 0: what the account owes from now on. Above 0: what it pays of what it owed. */
+  /** Negative: new debt of the account. Positive: repaid debt. */
   readonly debt: bigint
 }
 
-/** What counts as spent, in budgets and usage, also while it is owed. */
+/** Spending that counts for budgets and usage, including debt. */
 export function spentNano({ account, debt }: EntryAmounts): bigint {
   return debt === 0n ? -account : -account - debt
 }
 
-/** What is counted of a request. */
+/** The counted quantities of a request. */
 export const USE_COUNTS = [
   "input",
   "cacheRead",
@@ -197,10 +196,10 @@ export const USE_COUNTS = [
   "images",
 ] as const
 type UseCount = (typeof USE_COUNTS)[number]
-/** What is absent is unknown. */
+/** Absent counts are unknown. */
 export type UseCounts = Readonly<Partial<Record<UseCount, number>>>
 
-/** What was used, of whom, and at which prices. */
+/** The usage of an entry, its model and provider, and the version of its prices. */
 export interface EntryUsage {
   readonly model: string
   readonly provider: string
@@ -208,24 +207,26 @@ export interface EntryUsage {
   readonly priceVersion: string | null
 }
 
-/** One thing that was booked. It has a request or an event, each of which is booked once; the event of an entry that ends
- * suspense is the request that was recovered. */
+/**
+ * One booking. It has a request or an event, each of which is booked once; the event of an entry that ends suspense is
+ * the recovered request.
+ */
 export interface EntryRow {
   readonly kind: EntryKind
   readonly requestId: string | null
   readonly eventId: string | null
   readonly tenant: string | null
   readonly keyId: string | null
-  /** Of the hold it ends. */
+  /** The day of the hold it ends. */
   readonly day: number
   readonly at: number
   readonly accountId: number
   readonly nano: EntryAmounts
-  /** What had been held when it was booked; null where nothing was, or is not known any more. */
+  /** The held amount when it was booked; null if there was none, or it is no longer known. */
   readonly heldNano: bigint | null
-  /** What the caller spoke; null where it is not known. */
+  /** The client's protocol; null if unknown. */
   readonly protocol: string | null
-  /** Null where nothing was used. */
+  /** Null if nothing was used. */
   readonly use: EntryUsage | null
 }
 
@@ -233,20 +234,22 @@ export interface BookedEntry extends EntryRow {
   readonly id: bigint
 }
 
-/** Append-only: the store itself refuses to change or delete what is booked, and to book what does not sum to zero. */
+/**
+ * Append-only: the store itself refuses to change or delete entries, and to insert entries that do not sum to zero.
+ */
 interface EntryTable {
-  /** Ends the hold of its request. The facts, an object of JSON, may be dropped one day; what is booked stays. */
+  /** Ends the hold of its request. The facts, a JSON object, may be dropped later; entries stay. */
   insert(row: EntryRow, facts: string | null): void
   ofRequest(requestId: string): BookedEntry | undefined
   ofEvent(eventId: string): BookedEntry | undefined
   get(id: bigint): BookedEntry | undefined
 }
 
-/** What was spent and is held together, by UTC day: from one day to another, both included; without days, since ever. */
+/** Spending and holds by UTC day: from one day to another, both included; without days, over all time. */
 interface SpendTable {
   ofKey(keyId: string, days?: DayRange): bigint
   ofTenant(tenant: string, days?: DayRange): bigint
-  /** The day given, or a later one that the key or its tenant has spent or held anything on. */
+  /** The given day, or a later one on which the key or its tenant has spending or holds. */
   latestDay(spender: { readonly keyId: string; readonly tenant: string }, day: number): number
 }
 
@@ -259,9 +262,9 @@ export interface OvershootRow {
   readonly from: number
   /** The limit in force then. */
   readonly limitNano: bigint
-  /** The overshoot of the periods before that counted in this one. */
+  /** The overshoot of previous periods that counted in this one. */
   readonly carriedNano: bigint
-  /** The most that reported usage exceeded the budget by in this period. */
+  /** The largest excess of reported usage in this period. */
   readonly overNano: bigint
 }
 
@@ -270,7 +273,7 @@ interface OvershootTable {
   put(row: OvershootRow): void
 }
 
-/** What a request that was recovered has in suspense. */
+/** The suspense of a recovered request. */
 export interface SuspenseRow {
   readonly requestId: string
   /** The entry that recovered it. */
@@ -282,7 +285,7 @@ export interface SuspenseRow {
 
 interface SuspenseTable {
   find(requestId: string): SuspenseRow | undefined
-  /** Those that are open, the oldest first, behind an entry. */
+  /** Open rows after an entry, the oldest first. */
   page(after: bigint, limit: number): SuspenseRow[]
   countOpen(): number
 }
@@ -309,43 +312,43 @@ export interface UsageRow extends UsageKey, Readonly<Record<UseCount, number>> {
 /** Both days are included. */
 export interface UsageFilter extends DayRange {
   readonly tenant?: string | undefined
-  /** Of the tenant, which is then given too. */
+  /** Requires `tenant`. */
   readonly keyId?: string | undefined
   readonly model?: string | undefined
-  /** The last row of the page before. */
+  /** The last row of the previous page. */
   readonly after?: UsageKey | undefined
   readonly limit: number
 }
 
-/** The sums of what the entries say was used. */
+/** The usage totals of the entries. */
 export interface UsageTable {
   page(filter: UsageFilter): UsageRow[]
-  /** Of what is folded. How many sums went. */
+  /** Drops flushed totals before a day, and returns their number. */
   dropBefore(day: number, limit: number): number
 }
 
 export interface ReceiptTable {
-  /** The facts of an entry, an empty object where it has none; undefined where they were dropped. */
+  /** The facts of an entry, an empty object if it has none; undefined if they were dropped. */
   find(entryId: bigint): string | undefined
-  /** Of how many entries they went. */
+  /** Drops the facts of entries before a time, and returns their number. */
   dropBefore(time: number, limit: number): number
 }
 
 /** Insert-only. */
 export interface PriceTable {
-  /** What is there already stays. */
+  /** An existing version stays. */
   insert(version: string, pricing: string): void
   find(version: string): string | undefined
   page(after: string, limit: number): { readonly version: string; readonly pricing: string }[]
 }
 
 export interface LedgerProblem {
-  /** The invariant that does not hold, such as `I2`. */
+  /** The violated invariant, such as `I2`. */
   readonly invariant: string
   readonly what: string
 }
 
-/** One proof over the whole ledger, in steps; between them the ledger may go on. */
+/** One audit of the whole ledger, in steps; between them the ledger may go on. */
 export interface LedgerAudit {
   /** Sums up to `limit` more entries; false when none is left. */
   sum(limit: number): boolean
@@ -355,7 +358,7 @@ export interface LedgerAudit {
   close(): void
 }
 
-/** What changes anything does so within a transaction. What is read is exact at all times. */
+/** All changes happen within a transaction. Reads are exact at all times. */
 export interface LedgerTable {
   readonly accounts: LedgerAccountTable
   readonly holds: HoldTable
@@ -367,21 +370,21 @@ export interface LedgerTable {
   readonly receipts: ReceiptTable
   readonly prices: PriceTable
   /**
-   * Runs `work`; when this returns, all of it is durable, and when it throws, none of it is. A StoreError says that the
-   * store failed; anything else is what `work` threw.
+   * Runs `work`; when this returns, all of it is durable, and when it throws, none of it is. A StoreError means that
+   * the store failed; any other error is `work`'s.
    */
   transaction<Result>(work: () => Result): Result
-  /** Counts one start of the process more. */
+  /** Counts one more start of the process. */
   nextEpoch(): number
-  /** Writes a mark that nothing depends on: within a transaction, it shows whether the store takes writes. */
+  /** Writes a mark that nothing depends on: within a transaction, it shows if the store accepts writes. */
   touch(): void
-  /** Whether so much was booked that is not in the sums yet that a fold should begin. */
+  /** True if enough entries are unflushed that a flush should begin. */
   flushIsDue(): boolean
-  /** Begins to fold all that was booked so far into the sums; a fold that is under way goes on. */
+  /** Begins to flush all entries so far into the totals; a flush in progress continues. */
   beginFlush(): void
-  /** Goes on with it for about so long, in a transaction of its own; false when there is nothing more to do. */
+  /** Continues the flush for about this long, in its own transaction; false if there is nothing more to do. */
   flush(forMs: number): boolean
-  /** Puts in order what many folds have left, so that sums are found sooner; as `fold`. It can wait. */
+  /** Merges the runs of many flushes, which speeds up lookups; returns like `flush`. Not urgent. */
   compact(forMs: number): boolean
   /** Holds made before `openSince` count as forgotten. */
   audit(openSince: number): LedgerAudit
@@ -389,9 +392,9 @@ export interface LedgerTable {
 
 /** A request that was answered under an idempotency key. */
 export interface IdempotencyRow {
-  /** Whose share of what is remembered it takes. */
+  /** The tenant whose share of the bounds it uses. */
   readonly tenant: string
-  /** Of the API key's id and the idempotency key, which itself is nowhere. */
+  /** The hash of the API key's id and the idempotency key, which itself is not stored. */
   readonly hash: string
   /** Digest of the request. */
   readonly bodyHash: string
@@ -405,29 +408,29 @@ export interface SealedResponse {
   readonly sealed: Uint8Array
 }
 
-/** Written within the ledger's transaction, so that a request is answered and paid for, or neither. */
+/** Written within the ledger's transaction, so that a request is both answered and paid for, or neither. */
 export interface IdempotencyTable {
   find(hash: string): IdempotencyRow | undefined
-  /** Undefined where none was kept, or it is not there any more. */
+  /** Undefined if no response was stored, or it was dropped. */
   findAnswer(hash: string): SealedResponse | undefined
-  /** In the place of one with the same hash. */
+  /** Replaces a row with the same hash. */
   insert(row: IdempotencyRow, answer?: SealedResponse): void
-  /** Forgets those of the `limit` oldest that are from before a time, once the very oldest is; how many it were. */
+  /** Drops those of the `limit` oldest rows that are from before a time, if the oldest is; returns their number. */
   dropBefore(time: number, limit: number): number
   /**
-   * Forgets the oldest of a tenant, and of those that stay the oldest answers, until it has no more than its bounds. Where
-   * all tenants have more than theirs together, whoever has most forgets its oldest.
+   * Drops the oldest requests of a tenant, and of the remaining ones the oldest responses, until it is within its
+   * bounds. If all tenants together exceed theirs, the largest tenant drops its oldest.
    */
   keepWithin(bounds: { readonly ofTenant: IdempotencyBounds; readonly ofAll: IdempotencyBounds }, tenant: string): void
 }
 
-/** How many requests may be remembered, and how many bytes of answers, sealed. */
+/** Limits of remembered requests, and of the sealed bytes of their responses. */
 export interface IdempotencyBounds {
   readonly rows: number
   readonly answerBytes: number
 }
 
-/** A response that is kept for a tenant. Ids are unique within one. */
+/** A stored response of a tenant. Ids are unique within a tenant. */
 export interface ResponseRow {
   readonly tenant: string
   readonly id: string
@@ -435,7 +438,7 @@ export interface ResponseRow {
   readonly sealed: Uint8Array
 }
 
-/** How many responses there may be, and of how many bytes together, sealed. */
+/** Limits of stored responses, and of their sealed bytes. */
 export interface ResponseBounds {
   readonly rows: number
   readonly bytes: number
@@ -443,17 +446,17 @@ export interface ResponseBounds {
 
 export interface ResponseTable {
   find(tenant: string, id: string): ResponseRow | undefined
-  /** The response that holds this item; the newest, where several do. */
+  /** The response with this item; the newest, if there are several. */
   findByItem(tenant: string, item: string): ResponseRow | undefined
-  /** `items` are the ids that its items are found by. */
+  /** `items` are the ids of its items. */
   insert(row: ResponseRow, items: readonly string[]): void
-  /** Whether there was one. */
+  /** False if there was none. */
   remove(tenant: string, id: string): boolean
-  /** Forgets those of the `limit` oldest that are from before a time, once the very oldest is; how many it were. */
+  /** Drops those of the `limit` oldest rows that are from before a time, if the oldest is; returns their number. */
   dropBefore(time: number, limit: number): number
   /**
-   * Forgets the oldest of a tenant until it has no more than its bounds. Where all tenants have more than theirs together,
-   * whoever has most forgets its oldest, but the newest of this tenant is the last to go.
+   * Drops the oldest responses of a tenant until it is within its bounds. If all tenants together exceed theirs, the
+   * largest tenant drops its oldest, but the newest of this tenant goes last.
    */
   keepWithin(bounds: { readonly ofTenant: ResponseBounds; readonly ofAll: ResponseBounds }, tenant: string): void
 }
@@ -471,13 +474,13 @@ export interface Store {
   close(): void
 }
 
-/** By what a store knows the secret again that its keys are hashed with. The mark does not tell the secret. */
+/** A mark by which a store recognises the secret of its key hashes. It does not reveal the secret. */
 export interface SecretMarks {
   read(): string | undefined
   write(mark: string): void
 }
 
-/** The store cannot be opened or does not work; the message says why and what to do. */
+/** The store cannot be opened or does not work; the message states the cause and the remedy. */
 export class StoreError extends Error {
   override readonly name = "StoreError"
 }

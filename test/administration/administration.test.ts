@@ -56,9 +56,9 @@ describe("the description", () => {
       paths: Record<string, Record<string, { security: unknown[]; requestBody?: unknown }>>
     }
     expect(described.openapi).toBe("3.1.0")
-    for (const { method, path, who, bodySchema } of allAdminRoutes()) {
+    for (const { method, path, access, bodySchema } of allAdminRoutes()) {
       const operation = described.paths[path]?.[method.toLowerCase()]
-      expect(operation?.security.length).toBe(who === "anyone" ? 0 : 1)
+      expect(operation?.security.length).toBe(access === "anyone" ? 0 : 1)
       expect(operation?.requestBody !== undefined).toBe(bodySchema !== undefined)
     }
   })
@@ -78,13 +78,13 @@ describe("the description", () => {
       "/admin/v1/ledger/suspense/{id}/settle": { usd: "0.0000001" },
     }
     for (const route of allAdminRoutes()) {
-      if (!("gives" in route)) continue
+      if (!("responseSchema" in route)) continue
       const [, kind = ""] = /(keys|receipts|suspense)\/\{id\}/.exec(route.path) ?? []
       const id = { keys: String(made.body.id), receipts: "booked", suspense: "killed-1" }[kind] ?? "theirs"
       const path = route.path.replace("{id}", id).replace("{name}", "acme")
       const { status, body } = await ask(route.method, path, route.bodySchema && (bodies[route.path] ?? {}))
       expect(`${path} ${status}`).toBe(`${path} ${route.status ?? 200}`)
-      expect(() => route.gives.read(body, "")).not.toThrow()
+      expect(() => route.responseSchema.read(body, "")).not.toThrow()
     }
   })
 })

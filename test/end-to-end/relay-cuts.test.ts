@@ -37,7 +37,17 @@ const deps: ExchangeDeps = {
   largeRequestQueue: new SerialQueue(),
   codecs: { ingress: new Map(), upstream: new Map() },
   sealCache: new SealCache(),
-  ...unused("ledger", "repeats", "tokens", "onUnwritten", "affinity", "turns", "responses", "overruns", "identifiers"),
+  ...unused(
+    "ledger",
+    "repeats",
+    "tokens",
+    "onUnwritten",
+    "affinity",
+    "rotation",
+    "responses",
+    "overruns",
+    "identifiers",
+  ),
   health: new HealthMonitor({ now: () => 0, chance: () => 0, onSetAside: () => {} }),
   retries: new RetryBudget(() => 0),
   chance: () => 0,
@@ -100,8 +110,8 @@ function target(pieces: readonly string[]): Target {
   const [openaiCompatible] = compatibleProviders
   if (!openaiCompatible) throw new Error("there is a provider for any host")
   const account = openAccount(openaiCompatible, { id: "scripted", baseUrl: "", send })
-  const line = account.lines["openai-chat"]
-  if (!line) throw new Error("the provider speaks the protocol")
+  const endpoint = account.endpoints["openai-chat"]
+  if (!endpoint) throw new Error("the provider speaks the protocol")
   return {
     model: {
       id: "test/model",
@@ -119,7 +129,7 @@ function target(pieces: readonly string[]): Target {
     account,
     upstreamModel: "upstream-model",
     protocol: "openai-chat",
-    line,
+    endpoint,
     pricing: undefined,
   }
 }

@@ -133,7 +133,7 @@ test("no answer ends in a seal, from any provider", () => {
 
 describe("ids of calls in a request", () => {
   const forms = new Map([...codecs.upstream].map(([protocol, { callId }]) => [protocol, callId]))
-  const mistral = knownProviders.find(({ id }) => id === "mistral")?.speaks["openai-chat"]?.callId
+  const mistral = knownProviders.find(({ id }) => id === "mistral")?.dialects["openai-chat"]?.callId
   if (mistral) forms.set("mistral", mistral)
 
   test("ids of calls in a request are checked for every protocol, and for Mistral", () => {

@@ -6,8 +6,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import fc from "fast-check"
 import { GatewayError } from "../../src/canonical/gateway-error.ts"
-import { type Budget, PERIODS } from "../../src/ledger/budget.ts"
+import type { Budget } from "../../src/ledger/budget.ts"
 import { Ledger } from "../../src/ledger/ledger.ts"
+import { BUDGET_PERIODS } from "../../src/store/contract.ts"
 import { type FaultyStore, openFaulty } from "./faulty-database.ts"
 import { addUsed, RELEASED, type ReferenceAnswer, ReferenceLedger, type ReferenceUsage } from "./reference.ts"
 
@@ -23,7 +24,7 @@ const which = fc.nat()
 const account = fc.constantFrom(...ACCOUNTS)
 const budget: fc.Arbitrary<Budget> = fc.record({
   of: fc.constantFrom("key", "tenant"),
-  period: fc.constantFrom(...PERIODS),
+  period: fc.constantFrom(...BUDGET_PERIODS),
   limitNano: fc.bigInt({ min: 50n, max: 600n }),
 })
 
@@ -209,7 +210,7 @@ class LedgerWorld {
       if (expected.freeNano !== null) expect(expected.freeNano >= 0n).toBe(true)
     }
     for (const keyId of KEYS)
-      for (const period of PERIODS)
+      for (const period of BUDGET_PERIODS)
         for (const of of ["key", "tenant"] as const) {
           const [budget, who] = [
             { of, period, limitNano: 1000n },

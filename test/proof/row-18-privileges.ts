@@ -18,7 +18,7 @@ const administration: GuardedRoute[] = allAdminRoutes().map(({ method, path }) =
   method,
   path: path.replace("{id}", "x"),
 }))
-const openToAnyone = allAdminRoutes().filter(({ who }) => who === "anyone")
+const openToAnyone = allAdminRoutes().filter(({ access: who }) => who === "anyone")
 const inference: GuardedRoute[] = protocols.flatMap(({ endpoints }) =>
   endpoints.flatMap(({ method, paths }) => {
     const model = method === "POST" ? "a/b:generateContent" : "openai/gpt-4o"

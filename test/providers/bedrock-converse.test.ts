@@ -57,16 +57,28 @@ const hello: ChatRequest = {
 /** Sends a request as the lane does. */
 async function call({ stream = false, proof = signed as object } = {}) {
   const settings = { id: "bedrock", region: "eu-west-1", baseUrl: upstream.origin, ...proof }
-  const line = openAccounts(bedrock, { ...settings, send: httpSend })[0]?.lines["bedrock-converse"]
-  if (!line) throw new Error("Bedrock speaks Converse")
+  const endpoint = openAccounts(bedrock, { ...settings, send: httpSend })[0]?.endpoints["bedrock-converse"]
+  if (!endpoint) throw new Error("Bedrock speaks Converse")
   const losses: Losses = []
   const { path, headers } = bedrockConverseCodec.operationFor(MODEL, stream)
   const said = bedrockConverseCodec.encodeRequest(hello, {
-    ...{ model: MODEL, stream, streamUsage: line.streamUsage, minter: "bedrock", maxOutputTokens: 100, reasons: true },
+    ...{
+      model: MODEL,
+      stream,
+      streamUsage: endpoint.streamUsage,
+      minter: "bedrock",
+      maxOutputTokens: 100,
+      reasons: true,
+    },
     losses,
   })
   const body = Buffer.from(JSON.stringify(said))
-  return line.send({ url: line.baseUrl + path, headers: line.headersWith(headers), body, abort: new Abort() })
+  return endpoint.send({
+    url: endpoint.baseUrl + path,
+    headers: endpoint.headersWith(headers),
+    body,
+    abort: new Abort(),
+  })
 }
 
 async function whole(options: Parameters<typeof call>[0] = {}) {

@@ -9,7 +9,7 @@ const ROUNDS = 40
 const PLANS = 2000
 
 /** CPU time of a plan for a model with ten targets, among so many models. */
-function plannedUs(models: number, wishes: RoutingOptions): number {
+function plannedUs(models: number, routingOptions: RoutingOptions): number {
   const rows = Object.fromEntries(
     Array.from({ length: 10 }, (_, index) => [`p${index}`, withPrices(1 + index, 9 - index, 0.1)]),
   )
@@ -24,21 +24,21 @@ function plannedUs(models: number, wishes: RoutingOptions): number {
   }
   const model = table.catalog.find("m0")
   if (!model) throw new Error("there is no model")
-  const occasion = {
+  const input = {
     protocol: "openai-chat",
     table,
     translates: true,
-    wishes,
+    routingOptions,
     facts: { stream: true, inputTokens: 2000, candidates: 1 },
     home: { ...place(3), cachedTokens: 1000 },
     chance: 0.01,
   }
-  let turn = 0
+  let rotation = 0
   let fastest = Number.POSITIVE_INFINITY
   for (let round = 0; round < ROUNDS; round++) {
     const before = process.cpuUsage()
     for (let each = 0; each < PLANS; each++)
-      planRoute([model], { ...occasion, health: stage.health.snapshot(), turn: turn++ })
+      planRoute([model], { ...input, health: stage.health.snapshot(), rotation: rotation++ })
     const { user, system } = process.cpuUsage(before)
     fastest = Math.min(fastest, (user + system) / PLANS)
   }
@@ -47,14 +47,14 @@ function plannedUs(models: number, wishes: RoutingOptions): number {
 
 function staged(models: ReturnType<typeof modelOf>[]) {
   const stage = new StagedTable({ models })
-  return { table: stage.table, place: (index: number) => stage.place("m0", `p${index}`) }
+  return { table: stage.table, place: (index: number) => stage.targetKey("m0", `p${index}`) }
 }
 
 test.each([undefined, "cost", "latency", "quality"] as const)(
   "by %p it is cheap for ten targets: its bar is 5 µs, and a busy machine takes up to three times as long",
   (strategy) => {
-    const wishes = { fallback: [], order: ["p9", "p3"], ignore: ["p7"], maxPrice: { prompt: 100 } }
-    expect(plannedUs(1, strategy ? { ...wishes, strategy } : wishes)).toBeLessThan(15)
+    const routingOptions = { fallback: [], order: ["p9", "p3"], ignore: ["p7"], maxPrice: { prompt: 100 } }
+    expect(plannedUs(1, strategy ? { ...routingOptions, strategy } : routingOptions)).toBeLessThan(15)
   },
 )
 

@@ -25,7 +25,7 @@ const world = fc.record({
   alike: fc.tuple(...PROVIDERS.map(() => fc.boolean())),
 })
 const ids = fc.option(fc.subarray([...PROVIDERS, "nobody"], { minLength: 1 }), { nil: undefined })
-const wishes = fc.record({
+const routingOptions = fc.record({
   strategy: fc.option(fc.constantFrom(...STRATEGIES), { nil: undefined }),
   order: ids,
   only: ids,
@@ -42,16 +42,16 @@ const event = fc.record({
   times: fc.constantFrom(1, 1, 5),
   afterMs: fc.constantFrom(0, 100, 16_000),
 })
-const occasion = fc.record({
+const input = fc.record({
   world,
-  wishes,
+  routingOptions,
   asked: fc.subarray([...MODELS, GROUP.id], { minLength: 1 }),
   events: fc.array(event, { maxLength: 25 }),
-  turn: fc.nat(),
+  rotation: fc.nat(),
   chance: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
   isHome: fc.boolean(),
 })
-type GeneratedInput = typeof occasion extends fc.Arbitrary<infer Value> ? Value : never
+type GeneratedInput = typeof input extends fc.Arbitrary<infer Value> ? Value : never
 
 function stagedTable({ rows, accounts, alike }: GeneratedInput["world"]): StagedTable {
   const models = MODELS.map((name, index) => {
@@ -85,8 +85,8 @@ function stagedHealth(table: StagedTable, events: GeneratedInput["events"]): Sta
 
 const losesParameters = ({ account }: Target) => account.baseUrl.endsWith("/1")
 
-/** The wishes as they reach the plan: what is not asked for is not there. */
-function asked(generated: GeneratedInput["wishes"]): Partial<RoutingOptions> {
+/** The routingOptions as they reach the plan: what is not asked for is not there. */
+function asked(generated: GeneratedInput["routingOptions"]): Partial<RoutingOptions> {
   return Object.fromEntries(Object.entries(generated).filter(([, value]) => value !== undefined))
 }
 
@@ -100,16 +100,16 @@ interface GeneratedPlan {
 /** Checks what shall hold in every generated world. */
 function always(check: (made: GeneratedPlan) => void): void {
   fc.assert(
-    fc.property(occasion, (generated) => {
+    fc.property(input, (generated) => {
       const table = stagedTable(generated.world)
       const stage = stagedHealth(table, generated.events)
       const [home] = table.table.accounts.get("two") ?? []
       const plan = (more: Partial<RoutingOptions> = {}) =>
         table.plan(generated.asked, {
-          wishes: { ...asked(generated.wishes), ...more },
+          routingOptions: { ...asked(generated.routingOptions), ...more },
           facts: { stream: true, inputTokens: 100, candidates: 1 },
           health: stage.health.snapshot(),
-          turn: generated.turn,
+          rotation: generated.rotation,
           chance: generated.chance,
           losesParameters,
           ...(generated.isHome && home && { home: { account: home, upstreamModel: "m@two", cachedTokens: 50 } }),
@@ -129,10 +129,10 @@ function placesOf(name: string, { generated, table }: GeneratedPlan): Target[] {
     const served = generated.world.rows[MODELS.indexOf(model)] ?? []
     return PROVIDERS.flatMap((provider, at) => {
       const found = served[at]
-      if (!found || !isAllowed(provider, found.price, generated.wishes)) return []
+      if (!found || !isAllowed(provider, found.price, generated.routingOptions)) return []
       const accounts = table.table.accounts.get(provider) ?? []
       const allowed = accounts.map((account) => ({ account, upstreamModel: `${model}@${provider}` }) as Target)
-      return generated.wishes.requireParameters ? allowed.filter((target) => !losesParameters(target)) : allowed
+      return generated.routingOptions.requireParameters ? allowed.filter((target) => !losesParameters(target)) : allowed
     })
   })
 }
@@ -140,7 +140,7 @@ function placesOf(name: string, { generated, table }: GeneratedPlan): Target[] {
 function isAllowed(
   provider: string,
   price: number | null,
-  { only, ignore, maxPrice }: GeneratedInput["wishes"],
+  { only, ignore, maxPrice }: GeneratedInput["routingOptions"],
 ): boolean {
   if (only && !only.includes(provider)) return false
   if (ignore?.includes(provider)) return false

@@ -90,7 +90,7 @@ test("the order of trial and its end are the reference's, by every strategy, fal
           const { attempts } = table.plan(
             asked.map(({ name }) => name),
             {
-              wishes: strategy ? { strategy } : {},
+              routingOptions: strategy ? { strategy } : {},
               facts: { stream: true, inputTokens: 100, candidates: 1 },
               health: stage.health.snapshot(),
             },

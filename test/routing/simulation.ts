@@ -70,10 +70,10 @@ export class RoutingSimulation {
   private request(asked: WorldRequest): void {
     const startedAt = this.time.now
     const { attempts } = this.stage.plan("m", {
-      wishes: this.strategy ? { strategy: this.strategy } : {},
+      routingOptions: this.strategy ? { strategy: this.strategy } : {},
       facts: { stream: true, inputTokens: asked.inputTokens, candidates: 1 },
       health: this.health.snapshot(),
-      turn: this.turn++,
+      rotation: this.turn++,
       chance: this.chance(),
     })
     const best = this.best(asked)

@@ -1,13 +1,13 @@
-// A token bucket that holds as much as a minute's limit and refills smoothly. All is whole numbers: nothing drifts.
+// A token bucket that holds a minute's limit and refills continuously. All values are integers, so nothing drifts.
 
-/** What a limit of one a minute refills in a millisecond is one part; so many parts are one token. */
+/** Parts per token: a limit of one per minute refills one part per millisecond. */
 const PARTS = 60_000
 
 export class RateBucket {
-  /** In parts; below zero where more was used than had been foreseen. */
+  /** In parts; negative if more was used than was reserved. */
   private level: number
 
-  /** Full at first. Times are whole milliseconds. */
+  /** Starts full. Times are whole milliseconds. */
   constructor(
     private perMinute: number,
     private at: number,
@@ -19,7 +19,7 @@ export class RateBucket {
     return this.perMinute
   }
 
-  /** What is left above the new limit is lost, and what it is raised by is there at once; a debt stays what it is. */
+  /** A lower limit discards tokens above it, a higher one adds the difference at once; a debt stays. */
   setLimit(perMinute: number, now: number): void {
     this.refill(now)
     const raised = this.level + (perMinute - this.perMinute) * PARTS
@@ -27,12 +27,12 @@ export class RateBucket {
     this.perMinute = perMinute
   }
 
-  /** How long until so many may be drawn; more than the bucket takes may be when it is full. */
+  /** The time until `tokens` may be drawn; more than the limit may be drawn from a full bucket. */
   waitMs(tokens: number, now: number): number {
     return this.msUntil(Math.min(tokens * PARTS, this.capacity), now)
   }
 
-  /** How long until it is full, if nothing more is drawn. */
+  /** The time until the bucket is full if nothing more is drawn. */
   resetMs(now: number): number {
     return this.msUntil(this.capacity, now)
   }

@@ -30,7 +30,7 @@ const limit = fc.oneof(fc.integer({ min: 1, max: 1000 }), fc.integer({ min: 1, m
 const gaps = fc.array(fc.oneof(fc.nat(20), fc.nat(2 * MINUTE)), { minLength: 1, maxLength: 200 })
 
 describe("a bucket", () => {
-  test("a bucket never gives more than its limit and what refills, in any window", () => {
+  test("a bucket never gives more than its limit plus the refill, in any window", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 50 }), gaps, (perMinute, waits) => {
         const bucket = new RateBucket(perMinute, 0)
@@ -46,7 +46,7 @@ describe("a bucket", () => {
         for (let from = 0; from < given.length; from++) {
           for (let to = from; to < given.length; to++) {
             const window = (given[to] ?? 0) - (given[from] ?? 0)
-            // In whole numbers: count ≤ limit + limit · window / minute.
+            // In integers: count ≤ limit + limit · window / minute.
             expect((to - from + 1) * MINUTE).toBeLessThanOrEqual(perMinute * (MINUTE + window))
           }
         }
@@ -55,12 +55,12 @@ describe("a bucket", () => {
     )
   })
 
-  test("a bucket never refuses who asks steadily below the rate, however long", () => {
+  test("a bucket never refuses steady requests below its rate", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5000 }), fc.nat(1000), (perMinute, late) => {
         const bucket = new RateBucket(perMinute, 0)
         const gap = Math.ceil(MINUTE / perMinute)
-        for (let now = late, asked = 0; asked < 2000; now += gap, asked++) {
+        for (let now = late, requests = 0; requests < 2000; now += gap, requests++) {
           expect(bucket.waitMs(1, now)).toBe(0)
           bucket.draw(1, now)
         }
@@ -69,7 +69,7 @@ describe("a bucket", () => {
     )
   })
 
-  test("a bucket is exact over a year of fractions that no binary number holds", () => {
+  test("a bucket is exact over a year of fractions that are inexact in binary", () => {
     const bucket = new RateBucket(7, 0)
     bucket.draw(7, 0)
     let drawn = 0
@@ -85,7 +85,7 @@ describe("a bucket", () => {
     expect(drawn).toBe(Math.floor((7 * now) / MINUTE))
   })
 
-  test("a bucket says what a client that waits will find", () => {
+  test("a bucket's remainder, wait and reset time are exact to the millisecond", () => {
     fc.assert(
       fc.property(limit, fc.nat(1_000_000_000), fc.nat(MINUTE), fc.nat(), (perMinute, used, elapsed, wanted) => {
         const bucket = new RateBucket(perMinute, 0)
@@ -105,7 +105,7 @@ describe("a bucket", () => {
     )
   })
 
-  test("a bucket gets nothing from a clock that steps back, and goes on from there", () => {
+  test("a clock that steps back refills nothing, and the bucket continues from there", () => {
     fc.assert(
       fc.property(limit, fc.nat(1_000_000), fc.nat(10_000_000), (perMinute, used, back) => {
         const bucket = new RateBucket(perMinute, 20_000_000)
@@ -117,7 +117,7 @@ describe("a bucket", () => {
     )
   })
 
-  test("with a new limit keeps its debt, and gives at once what it was raised by", () => {
+  test("a bucket with a new limit keeps its debt, and adds an increase at once", () => {
     const bucket = new RateBucket(100, 0)
     bucket.draw(40, 0)
     bucket.setLimit(150, 0)
@@ -132,20 +132,20 @@ describe("a bucket", () => {
 })
 
 describe("an allowance", () => {
-  test("an allowance of a key that says nothing is 600 requests a minute, or what the gateway says", () => {
-    const standing = (limits: RateLimiter) => limits.allowanceOf(caller()).status()
-    expect(standing(new RateLimiter({ now: () => 0 }))).toEqual({
+  test("a key without a limit of its own may send 600 requests a minute, or the gateway's default", () => {
+    const statusOf = (limits: RateLimiter) => limits.allowanceOf(caller()).status()
+    expect(statusOf(new RateLimiter({ now: () => 0 }))).toEqual({
       requests: { limit: 600, remaining: 600, resetMs: 0 },
       tokens: undefined,
     })
     let requestsPerMinute = 5
     const limits = new RateLimiter({ now: () => 0, requestsPerMinute: () => requestsPerMinute })
-    expect(standing(limits).requests).toMatchObject({ limit: 5 })
+    expect(statusOf(limits).requests).toMatchObject({ limit: 5 })
     requestsPerMinute = 6
-    expect(standing(limits).requests).toMatchObject({ limit: 6, remaining: 6 })
+    expect(statusOf(limits).requests).toMatchObject({ limit: 6, remaining: 6 })
   })
 
-  test("a refused request counts nothing, and is told when to come again", () => {
+  test("a refused request counts nothing, and reports when to retry", () => {
     let now = 0
     const limits = new RateLimiter({ now: () => now })
     const take = () => limits.allowanceOf(caller({ requestsPerMinute: 2 })).take()
@@ -160,7 +160,7 @@ describe("an allowance", () => {
     expect(refusal(take)).toBeDefined()
   })
 
-  test("an allowance is of one key alone, unless its tenant is limited too", () => {
+  test("an allowance belongs to one key, unless its tenant is limited too", () => {
     const limits = new RateLimiter({ now: () => 0 })
     const allowance = (id: string, tenantGrant: LimitedCaller["tenantGrant"]) =>
       limits.allowanceOf(caller({ id, requestsPerMinute: 3, tenantGrant }))
@@ -170,11 +170,11 @@ describe("an allowance", () => {
     expect(allowance("d", shared).status().requests).toMatchObject({ limit: 4, remaining: 1 })
     allowance("d", shared).take()
     expect(refusal(() => allowance("d", shared).take())?.message).toContain("tenant")
-    // What the tenant refused is not taken from the key.
+    // A request that the tenant's limit refuses does not count against the key.
     expect(allowance("d", null).status().requests).toMatchObject({ limit: 3, remaining: 2 })
   })
 
-  test("tokens are reserved, then corrected to what was used; also below zero", () => {
+  test("tokens are reserved, then corrected to the usage, even below zero", () => {
     let now = 0
     const limits = new RateLimiter({ now: () => now })
     const allowance = limits.allowanceOf(
@@ -194,7 +194,7 @@ describe("an allowance", () => {
     expect(remaining()).toBe(1000)
   })
 
-  test("more tokens than the limit itself are let in when nothing else was used, and paid off", () => {
+  test("a request above the token limit is admitted if nothing else was used, and paid off later", () => {
     let now = 0
     const limits = new RateLimiter({ now: () => now })
     const allowance = limits.allowanceOf(caller({ tokensPerMinute: 1000 }))
@@ -235,8 +235,8 @@ describe("an allowance", () => {
   })
 })
 
-describe("what is remembered", () => {
-  test("what is remembered is few who have everything back, also after a million came once", () => {
+describe("idle meters", () => {
+  test("the number of idle meters stays bounded after a million keys", () => {
     let now = 0
     const limits = new RateLimiter({ now: () => now })
     let most = 0
@@ -245,11 +245,12 @@ describe("what is remembered", () => {
       limits.allowanceOf(caller({ id: `key_${n}`, tenant: `tenant ${n}` })).take()
       most = Math.max(most, limits.size)
     }
-    // Of keys and of tenants 16,384, and at 10,000 a second those of the last 100 ms, which are not full again.
+    // 16,384 meters each for keys and tenants, and at 10,000 requests a second those of the last 100 ms, which are not
+    // idle yet.
     expect(most).toBeLessThan(2 * 18_000)
   })
 
-  test("what is remembered goes also when all come at once and then few", () => {
+  test("idle meters are evicted even if all keys came at once and only one remains", () => {
     let now = 0
     const limits = new RateLimiter({ now: () => now })
     for (let n = 0; n < 100_000; n++) limits.allowanceOf(caller({ id: `key_${n}` })).take()
@@ -259,9 +260,9 @@ describe("what is remembered", () => {
     expect(limits.size).toBeLessThan(17_000)
   })
 
-  test("what is remembered is everybody who has a call running, or something to wait for", () => {
+  test("meters with a running call or a debt are never evicted", () => {
     let now = 0
-    const limits = new RateLimiter({ now: () => now, kept: 0 })
+    const limits = new RateLimiter({ now: () => now, maxIdleMeters: 0 })
     const slow = caller({ id: "slow", concurrentRequests: 1 })
     const poor = caller({ id: "poor", requestsPerMinute: 1, tokensPerMinute: 10 })
     const running = limits.allowanceOf(slow)
@@ -276,7 +277,7 @@ describe("what is remembered", () => {
   })
 })
 
-/** What the whole has to come to, told in the simplest words: every draw, and a clock. */
+/** A reference implementation: a list of all draws and a clock. */
 class ReferenceBucket {
   private readonly levels = new Map<string, { level: number; at: number }>()
 
@@ -305,11 +306,11 @@ const step = fc.record({
   used: fc.nat(80),
 })
 
-test("any course of calls of keys of two tenants comes to what the reference says", () => {
+test("any sequence of calls by keys of two tenants matches the reference", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
       let now = 0
-      const limits = new RateLimiter({ now: () => now, kept: 0 })
+      const limits = new RateLimiter({ now: () => now, maxIdleMeters: 0 })
       const model = new ReferenceBucket()
       for (const { key, wait, does, amount, used } of steps) {
         now += wait
@@ -340,10 +341,10 @@ test("any course of calls of keys of two tenants comes to what the reference say
   )
 })
 
-test("who has no limit of any kind is not counted, nor told of one", () => {
+test("a caller without limits is not counted, and has no limit status", () => {
   const limits = new RateLimiter({ requestsPerMinute: () => null })
   const allowance = limits.allowanceOf(caller())
-  for (let asked = 0; asked < 1000; asked++) {
+  for (let requests = 0; requests < 1000; requests++) {
     allowance.take()
     allowance.reserve(1_000_000)
     allowance.enter()

@@ -1,19 +1,19 @@
-// What keys and tenants may use each minute and at once: counted in memory, by one process, only while it matters.
+// Rate and concurrency limits of keys and tenants: counted in memory, by one process, only while they matter.
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import type { Caller } from "../caller.ts"
 import { RateBucket } from "./rate-bucket.ts"
 
 const DEFAULT_REQUESTS_PER_MINUTE = 600
-/** A Map that as many come to as go from costs the collector much. */
+/** A Map with as many insertions as deletions costs the garbage collector much. */
 const MAX_IDLE_METERS = 16_384
 
 export interface RateLimiterOptions {
-  /** Of keys that do not say otherwise; null is no limit. */
+  /** The default limit of keys; null is no limit. */
   readonly requestsPerMinute?: () => number | null
   /** A monotonic clock, in milliseconds. */
   readonly now?: () => number
-  /** So many keys, and tenants, are remembered although they have everything back. */
-  readonly kept?: number
+  /** Maximum number of idle meters kept for keys, and for tenants. */
+  readonly maxIdleMeters?: number
 }
 
 /** The key and tenant that are limited. */
@@ -22,7 +22,7 @@ export type LimitedCaller = Pick<
   "id" | "tenant" | "requestsPerMinute" | "tokensPerMinute" | "concurrentRequests" | "tenantGrant"
 >
 
-/** The status of a limit: what is left, and when it is full again. */
+/** The status of a limit: the remainder, and the time until it is full again. */
 export interface LimitStatus {
   readonly limit: number
   readonly remaining: number
@@ -35,9 +35,13 @@ export class RateLimiter {
   private readonly now: () => number
   private readonly requestsPerMinute: () => number | null
 
-  constructor({ requestsPerMinute, now = () => performance.now(), kept = MAX_IDLE_METERS }: RateLimiterOptions = {}) {
-    this.keys = new LimitMeterMap("This API key", kept)
-    this.tenants = new LimitMeterMap("The tenant of this API key", kept)
+  constructor({
+    requestsPerMinute,
+    now = () => performance.now(),
+    maxIdleMeters = MAX_IDLE_METERS,
+  }: RateLimiterOptions = {}) {
+    this.keys = new LimitMeterMap("This API key", maxIdleMeters)
+    this.tenants = new LimitMeterMap("The tenant of this API key", maxIdleMeters)
     this.now = () => Math.floor(now())
     this.requestsPerMinute = requestsPerMinute ?? (() => DEFAULT_REQUESTS_PER_MINUTE)
   }
@@ -56,7 +60,7 @@ export class RateLimiter {
     return new Allowance({ now: this.now, at: now, key, tenant, caller })
   }
 
-  /** How many keys and tenants are remembered. */
+  /** The number of meters in memory. */
   get size(): number {
     return this.keys.size + this.tenants.size
   }
@@ -64,7 +68,7 @@ export class RateLimiter {
 
 interface AllowanceParts {
   readonly now: () => number
-  /** When it was requested. */
+  /** Time of the reservation. */
   readonly at: number
   readonly key: LimitMeter
   readonly tenant: LimitMeter
@@ -72,7 +76,7 @@ interface AllowanceParts {
 }
 
 export class Allowance {
-  /** Whether there is anything to tell. */
+  /** False if neither key nor tenant has a limit. */
   readonly isLimited: boolean = true
   private isRunning = false
   private readonly now: () => number
@@ -94,12 +98,12 @@ export class Allowance {
     this.draw("requests", { amount: 1, now: this.at })
   }
 
-  /** Counts what a call is thought to use in tokens, or refuses it and counts nothing. */
+  /** Reserves the expected tokens of a call; throws without counting if they exceed the limit. */
   reserve(tokens: number): void {
     if (this.key.tokens || this.tenant.tokens) this.draw("tokens", { amount: tokens, now: this.now() })
   }
 
-  /** Puts what was used in the place of what had been reserved. */
+  /** Replaces the reserved tokens by the tokens used. */
   correct(reserved: number, used: number): void {
     const { key, tenant } = this
     if (!key.tokens && !tenant.tokens) return
@@ -108,7 +112,7 @@ export class Allowance {
     tenant.tokens?.draw(used - reserved, now)
   }
 
-  /** Counts a call among those that run, until `leave`; or refuses it. */
+  /** Counts a running call until `leave`; throws if the limit is reached. */
   enter(): void {
     const { key, tenant, caller } = this
     checkConcurrency(key, caller.concurrentRequests)
@@ -118,7 +122,7 @@ export class Allowance {
     tenant.running++
   }
 
-  /** Returns one call, however often it is called. */
+  /** Ends one call; repeated calls have no effect. */
   leave(): void {
     if (!this.isRunning) return
     this.isRunning = false
@@ -136,7 +140,7 @@ export class Allowance {
     }
   }
 
-  /** How many calls run, and how many may; undefined where neither key nor tenant has a limit. */
+  /** The running calls and their limit; undefined if neither key nor tenant has one. */
   concurrent(): { readonly limit: number; readonly running: number } | undefined {
     const { key, tenant, caller } = this
     const bounds = [
@@ -159,7 +163,7 @@ export class Allowance {
   }
 }
 
-/** For callers without limits: counts nothing. */
+/** The allowance of callers without limits: counts nothing. */
 class UnlimitedAllowance extends Allowance {
   override readonly isLimited = false
   override take(): void {}
@@ -171,13 +175,13 @@ class UnlimitedAllowance extends Allowance {
 
 type LimitUnit = "requests" | "tokens"
 
-/** What is counted of one key or tenant. */
+/** The counters of one key or tenant. */
 class LimitMeter {
   requests: RateBucket | undefined
   tokens: RateBucket | undefined
   running = 0
 
-  /** `whose` begins the sentence of a refusal. */
+  /** `whose` is the subject of a refusal's message. */
   constructor(
     readonly whose: string,
     readonly name: string,
@@ -188,7 +192,7 @@ class LimitMeter {
     this.tokens = adjustBucket(this.tokens, tokensPerMinute, now)
   }
 
-  /** Whether one that was made anew would be the same. */
+  /** True if a new meter would be equal. */
   isIdle(now: number): boolean {
     return this.running === 0 && (this.requests?.resetMs(now) ?? 0) === 0 && (this.tokens?.resetMs(now) ?? 0) === 0
   }
@@ -209,7 +213,7 @@ const UNLIMITED = new UnlimitedAllowance({
   },
 })
 
-/** Beyond those that are kept a look-up now and then looks at others too, and further as long as they are idle. */
+/** Beyond the maximum of idle meters, every nth lookup also checks others, and continues while they are idle. */
 const SWEEP_EVERY_LOOKUPS = 16
 const SWEEP_SIZE = 32
 const MAX_SWEEP_SIZE = 256
@@ -221,7 +225,7 @@ class LimitMeterMap {
 
   constructor(
     private readonly whose: string,
-    private readonly kept: number,
+    private readonly maxIdle: number,
   ) {}
 
   get size(): number {
@@ -234,18 +238,18 @@ class LimitMeterMap {
       meter = new LimitMeter(this.whose, name)
       this.meters.set(name, meter)
     }
-    if (this.meters.size > this.kept && ++this.lookups % SWEEP_EVERY_LOOKUPS === 0) this.forgetIdle(meter, now)
+    if (this.meters.size > this.maxIdle && ++this.lookups % SWEEP_EVERY_LOOKUPS === 0) this.forgetIdle(meter, now)
     return meter
   }
 
-  private forgetIdle(asked: LimitMeter, now: number): void {
+  private forgetIdle(current: LimitMeter, now: number): void {
     for (let looks = 0, idle = 0; looks < SWEEP_SIZE + idle && looks < MAX_SWEEP_SIZE; looks++) {
       const { value: meter } = this.round.next()
       if (!meter) {
         this.round = this.meters.values()
         return
       }
-      if (meter === asked || !meter.isIdle(now)) continue
+      if (meter === current || !meter.isIdle(now)) continue
       this.meters.delete(meter.name)
       idle++
     }
@@ -264,11 +268,11 @@ function limitStatusOf(
   shared: RateBucket | undefined,
   now: number,
 ): LimitStatus | undefined {
-  const told = own && shared ? tighterBucket(own, shared, now) : (own ?? shared)
-  return told && { limit: told.limit, remaining: told.remaining(now), resetMs: told.resetMs(now) }
+  const tighter = own && shared ? tighterBucket(own, shared, now) : (own ?? shared)
+  return tighter && { limit: tighter.limit, remaining: tighter.remaining(now), resetMs: tighter.resetMs(now) }
 }
 
-/** The one of which less is left; of equals the one that takes longer to fill. */
+/** The bucket with the smaller remainder; among equals the one that takes longer to fill. */
 function tighterBucket(own: RateBucket, shared: RateBucket, now: number): RateBucket {
   const difference = own.remaining(now) - shared.remaining(now)
   if (difference !== 0) return difference < 0 ? own : shared

@@ -1,4 +1,4 @@
-// The administration key: from the environment, else a file made at first start, which the command line reads too.
+// The administration key: from the environment, else a file created at first start, which the CLI reads too.
 import { createHash, timingSafeEqual } from "node:crypto"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -9,7 +9,7 @@ const MIN_ADMIN_KEY_LENGTH = 24
 
 type AdminKeyEnvironment = Readonly<Record<string, string | undefined>>
 
-/** The key of the gateway on this data folder, where there is one. */
+/** The key of the gateway on this data folder, if it has one. */
 export function findAdminKey(dataDir: string, environment: AdminKeyEnvironment): Secret | undefined {
   const given = environment.TRIVIUM_ADMIN_KEY
   if (given) return checkAdminKey(given, "TRIVIUM_ADMIN_KEY")
@@ -17,7 +17,7 @@ export function findAdminKey(dataDir: string, environment: AdminKeyEnvironment):
   return existsSync(path) ? checkAdminKey(readFileSync(path, "utf8").trim(), path) : undefined
 }
 
-/** As `knownAdminKey`, but makes one where there is none. */
+/** Like `knownAdminKey`, but creates one if there is none. */
 export function findOrCreateAdminKey(dataDir: string, environment: AdminKeyEnvironment): Secret {
   const known = findAdminKey(dataDir, environment)
   if (known) return known
@@ -27,7 +27,7 @@ export function findOrCreateAdminKey(dataDir: string, environment: AdminKeyEnvir
   return new Secret(text)
 }
 
-/** Whether this is the key, in a time that does not tell how much of it was right. */
+/** Compares in constant time. */
 export function isSameKey(presented: string, key: Secret): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest()
   return timingSafeEqual(digest(presented), digest(key.reveal()))

@@ -1,5 +1,5 @@
-// The secret that keyed hashes are made with: from the environment, else a file made at first start. A store whose keys
-// were made with another one is not served: no caller would be recognised.
+// The secret of keyed hashes: from the environment, else a file created at first start. The gateway refuses a store
+// whose keys were hashed with another secret, because it would recognise no caller.
 import { createHmac, randomBytes } from "node:crypto"
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs"
 import { join } from "node:path"
@@ -9,17 +9,17 @@ import type { SecretMarks } from "../../store/contract.ts"
 interface HashingSecretOptions {
   readonly dataDir: string
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** By which the store knows its secret again. */
+  /** Marks by which the store recognises its secret. */
   readonly marks: SecretMarks
-  /** How many keys the store has that were made with it. */
+  /** The number of stored keys that were hashed with it. */
   readonly keyCount: () => number
-  /** Called with what is lost. Where it returns, another secret takes its place. */
+  /** Called with the data that is lost. If it returns, another secret replaces the lost one. */
   readonly onLoss?: ((what: string) => void) | undefined
 }
 
 const LEAST_LENGTH = 32
 
-/** The current secret first; while one is being rotated, the one before it second. */
+/** The current secret first; during a rotation, the previous one second. */
 export function loadHashingSecrets(options: HashingSecretOptions): Secret[] {
   const { environment, marks, keyCount, onLoss = refuseLoss } = options
   const { TRIVIUM_SECRET: given, TRIVIUM_SECRET_PREVIOUS: previous } = environment
@@ -46,7 +46,7 @@ function readGivenSecret(text: string): Secret {
 
 type CheckedSecretOptions = HashingSecretOptions & { readonly onLoss: (what: string) => void }
 
-/** Whether there is no file yet. */
+/** True if no secret was ever created. */
 function isFirstSecret({ dataDir, keyCount, onLoss }: CheckedSecretOptions): boolean {
   const path = secretPath(dataDir)
   if (existsSync(path)) return false
@@ -67,7 +67,7 @@ function readSecretFile(dataDir: string, { isNew }: { readonly isNew: boolean })
   return new Secret(text)
 }
 
-/** On disk before anything that needs it. */
+/** Written durably before anything that depends on it. */
 function writeSecretFile(path: string, text: string): void {
   const file = openSync(path, "wx", 0o600)
   try {
@@ -85,7 +85,7 @@ function refuseLoss(what: string): never {
   throw new Error(`${what} ${wouldBe} ${putBack} ${acceptLoss}`)
 }
 
-/** Says nothing of the secret itself. */
+/** A mark that reveals nothing about the secret. */
 function markOf(secret: Secret): string {
   return createHmac("sha256", secret.reveal()).update("trivium secret mark").digest("base64url")
 }

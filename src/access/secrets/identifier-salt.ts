@@ -1,5 +1,5 @@
-// Identifiers by which a caller's provider tells its users and caches apart. Accounts at a provider are shared by tenants,
-// so these leave as keyed hashes: one tenant can neither name nor guess another's.
+// Salts the identifiers that callers send to providers for their users and caches. Tenants share accounts at a
+// provider, so identifiers leave as keyed hashes: one tenant can neither name nor guess another's.
 import { createHmac } from "node:crypto"
 import type { Secret } from "../../config/secret.ts"
 
@@ -13,7 +13,7 @@ export class IdentifierSalt {
     this.key = `identifiers\n${secret.reveal()}`
   }
 
-  /** The same for the same value of one tenant; 47 characters, and every provider takes 64. */
+  /** Deterministic per tenant and value; 47 characters, and every provider accepts 64. */
   salt(tenant: string, value: string): string {
     const name = `${tenant}\n${value}`
     const known = this.known.get(name)

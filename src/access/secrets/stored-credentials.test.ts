@@ -20,7 +20,7 @@ const second = new Secret("second secret of the gateway, long")
 const credential = new Secret("sk-canary")
 const at = "https://api.example.com/v1"
 
-test("a credential rests sealed and comes back whole at its own address", () => {
+test("a credential is stored sealed and opens at its own address", () => {
   const table = memory()
   const credentials = new StoredCredentials({ table, sealer: new Sealer([first]) })
   credentials.set("openai", { address: at, credential })
@@ -30,7 +30,7 @@ test("a credential rests sealed and comes back whole at its own address", () => 
   expect(credentials.find("anthropic", at)).toBeUndefined()
 })
 
-test("a provider that moved has lost its credential for good", () => {
+test("a provider with a new address loses its credential permanently", () => {
   const table = memory()
   const credentials = new StoredCredentials({ table, sealer: new Sealer([first]) })
   credentials.set("openai", { address: at, credential })
@@ -39,7 +39,7 @@ test("a provider that moved has lost its credential for good", () => {
   expect(table.rows.size).toBe(0)
 })
 
-test("a row copied to another provider or address does not open there", () => {
+test("a row copied to another provider or address does not open", () => {
   const table = memory()
   const credentials = new StoredCredentials({ table, sealer: new Sealer([first]) })
   credentials.set("openai", { address: at, credential })
@@ -50,7 +50,7 @@ test("a row copied to another provider or address does not open there", () => {
   expect(credentials.find("openai", "https://evil.example.com/v1")).toBeUndefined()
 })
 
-test("while the gateway's secret is replaced, both open; without the old one, what it sealed stays shut", () => {
+test("both secrets open credentials during a rotation; without the old one, its credentials stay sealed", () => {
   const table = memory()
   new StoredCredentials({ table, sealer: new Sealer([first]) }).set("openai", { address: at, credential })
   const rotating = new StoredCredentials({ table, sealer: new Sealer([second, first]) })
@@ -58,7 +58,7 @@ test("while the gateway's secret is replaced, both open; without the old one, wh
   expect(new StoredCredentials({ table, sealer: new Sealer([second]) }).find("openai", at)).toBeUndefined()
 })
 
-test("what its entry says belongs to the seal, and is listed without opening it", () => {
+test("the settings of an entry are bound to the seal, and listed without opening it", () => {
   const table = memory()
   const credentials = new StoredCredentials({ table, sealer: new Sealer([first]), now: () => 7 })
   const settings = '{"type":"openai-compatible"}'
@@ -69,7 +69,7 @@ test("what its entry says belongs to the seal, and is listed without opening it"
   expect(credentials.find("mine", at)).toBeUndefined()
 })
 
-test("any changed byte keeps it shut", () => {
+test("a credential with any changed byte does not open", () => {
   const sealer = new Sealer([first])
   const sealed = Buffer.from(sealer.seal("text", "place"), "base64")
   for (let index = 0; index < sealed.length; index++) {

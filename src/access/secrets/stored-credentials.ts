@@ -1,5 +1,5 @@
-// Providers' credentials that were given over the administration port: they rest sealed, bound to the address they
-// were given for. A credential never goes anywhere else.
+// Providers' credentials that were set over the administration port: stored sealed, and bound to the address they were
+// set for. A credential is never sent anywhere else.
 import { Secret } from "../../config/secret.ts"
 import type { CredentialRow, CredentialTable } from "../../store/contract.ts"
 import { withStoreErrors } from "../with-store-errors.ts"
@@ -11,11 +11,11 @@ interface StoredCredentialsOptions {
   readonly now?: () => number
 }
 
-/** What is known of a credential without opening it. */
+/** The facts about a credential that are known without opening it. */
 export interface StoredCredential {
   readonly provider: string
   readonly setAt: number
-  /** What else its entry says, as JSON; null where the configuration or the provider's own name says it. */
+  /** The other settings of its entry, as JSON; null if the configuration or the provider's name determines them. */
   readonly settings: string | null
 }
 
@@ -42,7 +42,7 @@ export class StoredCredentials {
     return this.table.list().map(({ provider, setAt, settings }) => ({ provider, setAt, settings }))
   }
 
-  /** The credential for this provider at this address. One that was given for another address is deleted. */
+  /** The credential for this provider at this address. A credential for another address is deleted. */
   find(provider: string, address: string): Secret | undefined {
     const { sealer } = this.options
     const row = this.table.find(provider)
@@ -55,13 +55,13 @@ export class StoredCredentials {
     return text === undefined ? undefined : new Secret(text, "store")
   }
 
-  /** Whether there was one. */
+  /** False if there was none. */
   remove(provider: string): boolean {
     return this.table.remove(provider)
   }
 }
 
-/** One that was sealed before there were settings opens as it did. */
+/** Credentials that were sealed before settings existed keep their context. */
 function sealContextOf({
   provider,
   address,

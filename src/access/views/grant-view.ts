@@ -1,11 +1,9 @@
-// What a key or a tenant is granted, as operators read and write it: on the command line and over the administration port.
+// The grant of a key or tenant as operators read and write it: on the command line and over the administration port.
 
 import { usdOfNano } from "../../canonical/usd.ts"
-import type { BudgetLimits, Grant } from "../../store/contract.ts"
-import { type GrantChange, PERIODS } from "../grant.ts"
+import { BUDGET_PERIODS, type BudgetLimits, type BudgetPeriod, type Grant } from "../../store/contract.ts"
+import type { GrantChange } from "../grant.ts"
 import { parseUsd } from "../parse-usd.ts"
-
-type GrantPeriod = (typeof PERIODS)[number]
 
 export interface GrantView {
   readonly models: readonly string[] | null
@@ -15,10 +13,10 @@ export interface GrantView {
   readonly concurrent_requests: number | null
   readonly strict: boolean
   /** Decimal USD. */
-  readonly budgets: { readonly [Name in GrantPeriod]?: string }
+  readonly budgets: { readonly [Name in BudgetPeriod]?: string }
 }
 
-/** What is left out stays as it is; null takes a bound away. */
+/** Absent members stay unchanged; null removes a bound. */
 export type GrantInput = { readonly [Name in keyof GrantView]?: GrantView[Name] | null }
 
 export function toGrantView(grant: Grant): GrantView {
@@ -34,8 +32,8 @@ export function toGrantView(grant: Grant): GrantView {
   }
 }
 
-export function readGrantInput(asked: GrantInput): GrantChange {
-  const { models, protocols, requests_per_minute, tokens_per_minute, concurrent_requests, strict, budgets } = asked
+export function readGrantInput(input: GrantInput): GrantChange {
+  const { models, protocols, requests_per_minute, tokens_per_minute, concurrent_requests, strict, budgets } = input
   return omitUndefined({
     models,
     protocols,
@@ -56,17 +54,17 @@ export function omitUndefined<Members extends object>(
 
 function toBudgetsView(budgets: BudgetLimits): GrantView["budgets"] {
   return Object.fromEntries(
-    PERIODS.flatMap((period) => {
+    BUDGET_PERIODS.flatMap((period) => {
       const limit = budgets[period]
       return limit === undefined ? [] : [[period, usdOfNano(limit)]]
     }),
   )
 }
 
-function readBudgets(asked: GrantView["budgets"]): BudgetLimits {
+function readBudgets(budgets: GrantView["budgets"]): BudgetLimits {
   return Object.fromEntries(
-    PERIODS.flatMap((period) => {
-      const text = asked[period]
+    BUDGET_PERIODS.flatMap((period) => {
+      const text = budgets[period]
       return text === undefined ? [] : [[period, parseUsd(text, `budgets.${period}`)]]
     }),
   )

@@ -1,4 +1,4 @@
-// A key as it is shown to operators, on the command line and over the administration port: everything but its text.
+// A key as operators see it, on the command line and over the administration port: everything except its text.
 import type { ModelNameMapping } from "../../store/contract.ts"
 import { type BalanceSummary, type BalanceView, toBalanceView } from "../balance-service.ts"
 import type { ApiKey, KeyChange } from "../key-registry.ts"
@@ -20,10 +20,10 @@ export interface KeyView extends GrantView, BalanceView {
   readonly revoked_at: string | null
 }
 
-/** Its text too, this once. */
+/** A key's view with its text, which is shown only once. */
 export interface MintedKeyView extends KeyView {
   readonly key: string
-  /** Of a key that was rotated: until when its old text is still taken. */
+  /** For a rotated key, the time until which its old text is valid. */
   readonly previous_until?: string
 }
 
@@ -43,11 +43,11 @@ export interface KeyChangeInput extends GrantInput {
 /** The body of a key creation. */
 export interface KeyInput extends KeyChangeInput {
   readonly name: string
-  /** What it has to spend at first, in USD. */
+  /** The initial balance, in USD. */
   readonly balance?: string
 }
 
-/** With the balance that it pays from. */
+/** A key's view, with the balance that it pays from. */
 export function toKeyView(
   { id, name, tenant, hint, addresses, ...key }: ApiKey,
   balance: BalanceSummary | undefined,
@@ -68,11 +68,11 @@ export function toKeyView(
   }
 }
 
-/** Everything but the paying account, which the ledger must open first. */
-export function readKeyChange(wish: KeyChangeInput) {
-  const { name, tenant, addresses, keep_answers, strict_balance, hedge, model_map, expires_at, ...asked } = wish
+/** Every member except the paying account, which the ledger must open first. */
+export function readKeyChange(input: KeyChangeInput) {
+  const { name, tenant, addresses, keep_answers, strict_balance, hedge, model_map, expires_at, ...grant } = input
   const expiresAt = expires_at && Date.parse(expires_at)
-  const kept = { keepAnswers: keep_answers, strictBalance: strict_balance }
-  const change = { name, tenant, addresses, ...kept, hedge, modelMap: model_map, expiresAt }
-  return { ...omitUndefined(change), ...readGrantInput(asked) } as KeyChange
+  const flags = { keepAnswers: keep_answers, strictBalance: strict_balance }
+  const change = { name, tenant, addresses, ...flags, hedge, modelMap: model_map, expiresAt }
+  return { ...omitUndefined(change), ...readGrantInput(grant) } as KeyChange
 }

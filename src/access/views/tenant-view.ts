@@ -1,4 +1,4 @@
-// A tenant as it is shown to operators.
+// A tenant as operators see it.
 import { type BalanceSummary, type BalanceView, toBalanceView } from "../balance-service.ts"
 import type { Tenant } from "../tenant-registry.ts"
 import { type GrantInput, type GrantView, toGrantView } from "./grant-view.ts"

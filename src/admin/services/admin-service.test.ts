@@ -5,14 +5,14 @@ import { openSqlite } from "../../store/sqlite/open-sqlite.ts"
 import { AdminService } from "./admin-service.ts"
 
 const store = openSqlite(":memory:")
+const killed = new Ledger({ table: store.ledger })
+killed.recover()
+for (const requestId of ["killed-1", "killed-2"])
+  await killed.hold({ requestId, tenant: "acme", keyId: "k1", amountNano: 5n, at: Date.now() })
 const ledger = new Ledger({ table: store.ledger })
 ledger.recover()
-for (const requestId of ["killed-1", "killed-2"])
-  await ledger.hold({ requestId, tenant: "acme", keyId: "k1", amountNano: 5n, at: Date.now() })
-const books = new Ledger({ table: store.ledger })
-books.recover()
 
-/** Every change, each of a kind of its own. */
+/** Every kind of change. */
 const CHANGES: readonly [string, (service: AdminService, id: string) => Promise<unknown>][] = [
   ["a key is created", ({ keys }) => keys.create({ name: "a" })],
   ["a key is created with a balance", ({ keys }) => keys.create({ name: "a", balance: "1" })],
@@ -29,31 +29,31 @@ const CHANGES: readonly [string, (service: AdminService, id: string) => Promise<
   ["all suspense is returned", ({ suspense }) => suspense.returnAll()],
 ]
 
-function deskWith(sync: () => Promise<void>): { service: AdminService; id: string } {
+function adminServiceWith(sync: () => Promise<void>): { service: AdminService; id: string } {
   const keys = createKeyRegistry()
   keys.tenants.create("acme")
-  return { service: new AdminService({ keys, ledger: books, sync }), id: keys.create({ name: "first" }).key.id }
+  return { service: new AdminService({ keys, ledger, sync }), id: keys.create({ name: "first" }).key.id }
 }
 
 test.each(CHANGES)("the response that reports that %s is sent only after the change is on disk", async (_, change) => {
   const { promise, resolve } = Promise.withResolvers<void>()
-  let asked = 0
-  const { service, id } = deskWith(() => {
-    asked += 1
+  let syncs = 0
+  const { service, id } = adminServiceWith(() => {
+    syncs += 1
     return promise
   })
-  let isTold = false
-  const telling = change(service, id).then(() => {
-    isTold = true
+  let isAnswered = false
+  const response = change(service, id).then(() => {
+    isAnswered = true
   })
-  for (let waited = 0; asked === 0 && waited < 2000; waited += 1) await Bun.sleep(1)
+  for (let waited = 0; syncs === 0 && waited < 2000; waited += 1) await Bun.sleep(1)
   await Bun.sleep(5)
-  expect([asked, isTold]).toEqual([1, false])
+  expect([syncs, isAnswered]).toEqual([1, false])
   resolve()
-  await telling
+  await response
 })
 
-test.each(CHANGES)("where %s and the disk fails, that is told", async (_, change) => {
-  const { service, id } = deskWith(() => Promise.reject(new Error("input/output error")))
+test.each(CHANGES)("if %s and the disk fails, the caller gets an error", async (_, change) => {
+  const { service, id } = adminServiceWith(() => Promise.reject(new Error("input/output error")))
   await expect(change(service, id)).rejects.toMatchObject({ code: "store_unavailable", status: 503 })
 })

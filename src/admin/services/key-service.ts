@@ -30,13 +30,15 @@ export interface KeyServiceOptions {
 export class KeyService {
   constructor(private readonly options: KeyServiceOptions) {}
 
-  async create(asked: KeyInput): Promise<MintedKeyView> {
+  async create(input: KeyInput): Promise<MintedKeyView> {
     const { keys } = this.options
-    const { name, balance, own_balance } = asked
-    const wish = { name, ...readKeyChange(asked) }
+    const { name, balance, own_balance } = input
+    const creation = { name, ...readKeyChange(input) }
     const isFunded = balance !== undefined || own_balance === true
     const nanoUsd = balance === undefined ? 0n : parseUsd(balance, "balance")
-    return this.toMintedView(await this.withSync(isFunded ? keys.createFunded(wish, nanoUsd) : keys.create(wish)))
+    return this.toMintedView(
+      await this.withSync(isFunded ? keys.createFunded(creation, nanoUsd) : keys.create(creation)),
+    )
   }
 
   async list(): Promise<readonly KeyView[]> {
@@ -51,10 +53,10 @@ export class KeyService {
   }
 
   /** Validates the input before anything is booked. */
-  async update(id: string, asked: KeyChangeInput): Promise<KeyView> {
+  async update(id: string, input: KeyChangeInput): Promise<KeyView> {
     const { keys } = this.options
-    const key = keys.update(id, readKeyChange(asked))
-    const { own_balance } = asked
+    const key = keys.update(id, readKeyChange(input))
+    const { own_balance } = input
     return this.toView(
       await this.withSync(own_balance === undefined ? key : keys.setOwnBalance(id, own_balance ?? false)),
     )

@@ -45,13 +45,13 @@ export class LedgerService {
     throw new GatewayError("resource_not_found", `There is no receipt ${excerpt(id)}. ${hint}`)
   }
 
-  async usage({ key, model, after, limit = ROWS_PER_PAGE, ...asked }: UsageInput): Promise<UsagePageView> {
+  async usage({ key, model, after, limit = ROWS_PER_PAGE, ...query }: UsageInput): Promise<UsagePageView> {
     const { keys, ledger, now } = this.options
     const today = dayOf(now())
-    const { from = dateOfDay(windowOf("month", today).from), to = dateOfDay(today) } = asked
+    const { from = dateOfDay(windowOf("month", today).from), to = dateOfDay(today) } = query
     checkDate(from, "from")
     checkDate(to, "to")
-    const tenant = asked.tenant ?? (key === undefined ? undefined : keys.get(key).tenant)
+    const tenant = query.tenant ?? (key === undefined ? undefined : keys.get(key).tenant)
     const rows = ledger.usage({
       ...{ from, to, limit },
       ...(tenant !== undefined && { tenant }),

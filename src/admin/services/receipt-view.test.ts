@@ -40,7 +40,7 @@ function exact(amount: string): bigint {
 }
 
 describe("a receipt's formula", () => {
-  test("a receipt's formula adds up, line by line and exactly, to what was booked", () => {
+  test("the exact lines of a receipt's formula add up to the booked cost", () => {
     fc.assert(
       fc.property(usage, fc.nat(1000), pricing, (used, images, priced) => {
         const cost = costOf({ usage: used, images }, priced)
@@ -57,7 +57,7 @@ describe("a receipt's formula", () => {
     )
   })
 
-  test("a receipt's formula that makes another sum is told from the one booked", () => {
+  test("a receipt whose recomputed cost differs from the booked cost is not marked as booked", () => {
     fc.assert(
       fc.property(usage, pricing, fc.bigInt({ min: 1n, max: 100n }), (used, priced, off) => {
         const cost = costOf({ usage: used }, priced)
@@ -67,7 +67,7 @@ describe("a receipt's formula", () => {
     )
   })
 
-  test("a receipt's formula is not made up where the prices or the usage are not known", () => {
+  test("a receipt without known prices or usage has no formula", () => {
     const unknown = { formula: [], recomputed_cost: null, as_booked: null }
     const facts = { usage: { input: 5 }, price_version: "v" }
     expect(toReceiptView(booked(1n, facts), () => undefined)).toMatchObject({ ...unknown, price_version: "v" })

@@ -87,7 +87,7 @@ function toFeeLine({ tool, calls, price }: ToolFee): ReceiptLineView {
   return { bucket: tool, units: calls, price, tier: null, amount: usdOfNano(sumOfFees([{ tool, calls, price }])) }
 }
 
-/** What a receipt of what was used leaves unsaid. */
+/** Default values of the facts that a stored receipt omits. */
 function usualFacts(model: Json = null, provider: Json = null): JsonObject {
   const attempts = [{ provider, model }]
   return { requested_model: model, stream: false, basis: "reported", attempts, losses: [], policy: {} }

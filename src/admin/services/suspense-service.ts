@@ -9,7 +9,7 @@ import { type SyncStore, withSync } from "./with-sync.ts"
 
 /** Amounts are decimal USD. */
 interface SuspenseView {
-  /** The request's. */
+  /** The id of the request. */
   readonly id: string
   readonly tenant: string
   readonly key: string

@@ -16,9 +16,9 @@ interface TenantServiceOptions extends Pick<KeyServiceOptions, "ledger" | "sync"
 export class TenantService {
   constructor(private readonly options: TenantServiceOptions) {}
 
-  async create({ name, ...asked }: TenantInput): Promise<TenantView> {
+  async create({ name, ...grant }: TenantInput): Promise<TenantView> {
     const { tenants, sync } = this.options
-    return this.toView(await withSync(tenants.create(name, readGrantInput(asked)), sync))
+    return this.toView(await withSync(tenants.create(name, readGrantInput(grant)), sync))
   }
 
   async list(): Promise<readonly TenantView[]> {
@@ -33,9 +33,9 @@ export class TenantService {
     return { ...this.toView(tenant), spending }
   }
 
-  async update(name: string, asked: GrantInput): Promise<TenantView> {
+  async update(name: string, input: GrantInput): Promise<TenantView> {
     const { tenants, sync } = this.options
-    return this.toView(await withSync(tenants.update(name, readGrantInput(asked)), sync))
+    return this.toView(await withSync(tenants.update(name, readGrantInput(input)), sync))
   }
 
   async topUp(name: string, { usd, event_id }: TopUpInput): Promise<TenantView> {

@@ -75,7 +75,7 @@ export function decodeCursor(mark: string): UsagePageCursor {
       if (dayOfDate(date) !== undefined) return { date, tenant, keyId, model, provider }
     }
   } catch {
-    // Told below.
+    // Reported below.
   }
   const message = `\`after\` must be the \`next\` value of the previous page, not "${excerpt(mark)}".`
   throw new GatewayError("invalid_parameter", message, { param: "after" })

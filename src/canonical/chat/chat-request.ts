@@ -53,7 +53,7 @@ export interface CustomTool extends ToolBase {
 /** A tool the provider runs itself, or whose shape only its protocol knows. */
 export interface HostedTool extends ToolBase {
   readonly kind: "hosted"
-  readonly does: "web-search" | "web-fetch" | "code" | "images" | "files" | "computer" | "shell" | "mcp" | "other"
+  readonly purpose: "web-search" | "web-fetch" | "code" | "images" | "files" | "computer" | "shell" | "mcp" | "other"
   readonly protocol: string
   /** The whole definition, in that protocol's words. */
   readonly value: Json

@@ -4,7 +4,7 @@ import { print } from "../print.ts"
 
 const SHELLS = ["bash", "zsh", "fish"] as const
 
-/** The words that may follow a command, such as `keys create`; the program itself is "". */
+/** The words after a command, such as `keys create`; the program itself is "". */
 interface CompletedCommand {
   readonly path: string
   readonly words: readonly string[]
@@ -59,8 +59,8 @@ function fishScript(commands: readonly CompletedCommand[]): string {
     const seen = path === "" ? "__fish_use_subcommand" : `__fish_seen_subcommand_from ${command}`
     const further = subcommands.map((each) => `; and __fish_seen_subcommand_from ${each}`).join("")
     return words.map((word) => {
-      const said = word.startsWith("--") ? `-l ${word.slice(2)}` : `-f -a ${word}`
-      return `complete -c trivium -n "${seen}${further}" ${said}`
+      const flag = word.startsWith("--") ? `-l ${word.slice(2)}` : `-f -a ${word}`
+      return `complete -c trivium -n "${seen}${further}" ${flag}`
     })
   })
   return lines.join("\n")

@@ -32,8 +32,8 @@ export function explainCommand(find: FindGateway): Command {
     .option("--key <key>", "API key to explain the request for (prefer TRIVIUM_KEY: process lists show --key)")
     .option("--json", "print JSON, including the bodies that would be sent")
     .action(async (file: string | undefined, flags: ExplainFlags) => {
-      const asked = buildExplainRequest(bodyIn(file), flags)
-      const explanation = await sendExplainRequest(asked, { url: addressOf(flags, find), key: keyOf(flags) })
+      const request = buildExplainRequest(bodyIn(file), flags)
+      const explanation = await sendExplainRequest(request, { url: addressOf(flags, find), key: keyOf(flags) })
       print(
         flags.json ? JSON.stringify(explanation) : describeExplanation(explanation as unknown as ExplanationResponse),
       )
@@ -77,8 +77,8 @@ async function sendExplainRequest(
   { path, body, headers }: ExplainRequest,
   { url, key }: { url: string; key: string },
 ): Promise<JsonObject> {
-  const told = { ...headers, authorization: `Bearer ${key}`, "content-type": "application/json" }
-  const sent = { method: "POST", headers: told, body: JSON.stringify(body) }
+  const requestHeaders = { ...headers, authorization: `Bearer ${key}`, "content-type": "application/json" }
+  const sent = { method: "POST", headers: requestHeaders, body: JSON.stringify(body) }
   const response = await fetch(url + path, sent).catch(() => undefined)
   if (!response)
     throw new Error(`The gateway at ${url} does not respond. Check that it is running and the address is right.`)

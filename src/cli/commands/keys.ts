@@ -75,8 +75,8 @@ export function keysCommand(open: OpenAdmin, listModels: ListGatewayModels): Com
     .option("--grace <duration>", "how long the old secret stays valid, such as 1h (default: 24h)", parseDuration)
     .action((id: string, { grace, ...flags }: JsonFlags & { grace?: number }) =>
       withAdmin(open, flags, async ({ keys }) => {
-        const asked = grace === undefined ? {} : { grace_seconds: grace / 1000 }
-        printMinted(await keys.rotate(id, asked), flags)
+        const input = grace === undefined ? {} : { grace_seconds: grace / 1000 }
+        printMinted(await keys.rotate(id, input), flags)
       }),
     )
   add("revoke <id>", "revoke a key").action((id: string, flags: JsonFlags) =>

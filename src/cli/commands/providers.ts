@@ -51,7 +51,7 @@ export function providersCommand(open: OpenAdmin): Command {
 async function addProvider(open: OpenAdmin, { name, flags }: { name: string; flags: ProviderAddFlags }): Promise<void> {
   const { keyFile: file, type, baseUrl, region, resource, apiVersion } = flags
   const api_key = await readSecret({ file, prompt: `API key of ${name}: ` })
-  const asked = {
+  const settings = {
     ...(type !== undefined && { type }),
     ...(baseUrl !== undefined && { base_url: baseUrl }),
     ...(region !== undefined && { region }),
@@ -59,7 +59,7 @@ async function addProvider(open: OpenAdmin, { name, flags }: { name: string; fla
     ...(apiVersion !== undefined && { api_version: apiVersion }),
   }
   await withAdmin(open, flags, async ({ providers }) => {
-    const added = await providers.add(name, { api_key, ...asked })
+    const added = await providers.add(name, { api_key, ...settings })
     print(flags.json ? JSON.stringify(added) : describeAdded(added))
   })
 }

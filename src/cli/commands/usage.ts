@@ -25,10 +25,13 @@ export function usageCommand(open: OpenAdmin): Command {
     )
 }
 
-async function* pagesOf(books: AdminApi["ledger"], asked: UsageFilters): AsyncGenerator<readonly UsageRowResponse[]> {
+async function* pagesOf(
+  ledger: AdminApi["ledger"],
+  filters: UsageFilters,
+): AsyncGenerator<readonly UsageRowResponse[]> {
   let after: string | null = null
   do {
-    const page: UsagePageResponse = await books.usage(after === null ? asked : { ...asked, after })
+    const page: UsagePageResponse = await ledger.usage(after === null ? filters : { ...filters, after })
     if (page.usage.length > 0) yield page.usage
     after = page.next
   } while (after !== null)

@@ -16,7 +16,7 @@ export function callUpstream(attempt: Attempt, { url, abort }: UpstreamCall): Pr
   const { call, deps, target, lane, resends } = attempt
   const { headers, body } = lane.message(attempt)
   const { connectMs } = deps.timeouts
-  return target.line.send({ url, headers, body, abort, connectMs, owner: call.caller.tenant, resends })
+  return target.endpoint.send({ url, headers, body, abort, connectMs, owner: call.caller.tenant, resends })
 }
 
 /** The upstream's error, decoded by the protocol in use. */

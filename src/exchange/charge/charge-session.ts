@@ -279,7 +279,7 @@ export class ChargeSession {
 
   private counted(target: Target, { reported, transcript, waiter }: DeliveredAnswer): Promise<MeasuredUsage> {
     const { deps, request } = this.options
-    const family = target.account.tokens ?? familyOf(target.model.id)
+    const family = target.account.tokenizer ?? familyOf(target.model.id)
     const { isWarm = true } = deps.tokens
     const patienceMs = COUNT_PATIENCE_MS[waiter]
     const counting = withPatience(deps.tokens, isWarm ? patienceMs : Math.max(patienceMs, LOAD_PATIENCE_MS))

@@ -35,8 +35,8 @@ function canRelay(target: Target, context: TranslationContext): boolean {
   const { call, deps, request } = context
   const { id } = call.protocol
   const { isRewritten, remoteServers } = request.reading
-  if (isRewritten || (remoteServers && target.line.lacksRemoteServers)) return false
-  if (target.protocol !== id || !fitsOneCall(target.line, request) || !takesImageRequest(target, context)) return false
+  if (isRewritten || (remoteServers && target.endpoint.lacksRemoteServers)) return false
+  if (target.protocol !== id || !fitsOneCall(target.endpoint, request) || !takesImageRequest(target, context)) return false
   // A seal in the gateway's envelope was made by another upstream and goes to no other.
   const codec = call.envelope.does === "generate" ? deps.codecs.ingress.get(id) : undefined
   const maySeal = codec !== undefined && codec.dropsSeals !== true
@@ -80,8 +80,8 @@ async function tryTranslateLane(target: Target, context: TranslationContext): Pr
 }
 
 function otherEndpoints(target: Target, { deps }: TranslationContext): Target[] {
-  return Object.entries(target.account.lines).flatMap(([protocol, line]) => {
-    const serves = protocol !== target.protocol && line.serves?.(target.upstreamModel) !== false
-    return serves && deps.codecs.upstream.has(protocol) ? [{ ...target, protocol, line }] : []
+  return Object.entries(target.account.endpoints).flatMap(([protocol, endpoint]) => {
+    const serves = protocol !== target.protocol && endpoint.serves?.(target.upstreamModel) !== false
+    return serves && deps.codecs.upstream.has(protocol) ? [{ ...target, protocol, line: endpoint }] : []
   })
 }

@@ -30,7 +30,7 @@ interface EmbeddingDispatch {
 export function fitsOneCall({ embeds: limits }: ProtocolEndpoint, { reading: { embeds }, text }: ReadRequest): boolean {
   if (!embeds) return true
   const { inputs, tokens = Number.POSITIVE_INFINITY } = limits ?? USUAL_LIMITS
-  if (embeds.namesModel || (embeds.hasTokens && limits?.textAlone)) return false
+  if (embeds.namesModel || (embeds.hasTokens && limits?.textOnly)) return false
   return embeds.inputs <= inputs && likelyTokensOf(text.length) <= tokens
 }
 
@@ -51,7 +51,7 @@ function newEmbeddingDispatch(target: Target, { call, deps, request }: Translati
     encoded = encodeEmbedding(ingress.decodeRequest(bodyOf(request), call.envelope), {
       upstream,
       model: target.upstreamModel,
-      limits: target.line.embeds ?? USUAL_LIMITS,
+      limits: target.endpoint.embeds ?? USUAL_LIMITS,
       places: ingress.settingPaths(request.reading.operation),
     })
     if (isStrict) refuseLosses(encoded.losses)
@@ -78,21 +78,21 @@ class EmbeddingLane implements Lane {
     private readonly halves: EmbeddingCodecPair,
     target: Target,
   ) {
-    const { line, upstreamModel: model } = target
+    const { endpoint, upstreamModel: model } = target
     const { operation, path, headers } = halves.upstream.operationFor(model)
     this.errand = { operation, model, stream: false, usualPath: path, headers }
     const count = encoded.batches.length
-    const calls = { count, body: this.body.bind(this, line), take: this.take.bind(this) }
-    this.target = count === 1 ? target : { ...target, line: { ...line, send: sendParallelCalls(calls, line.send) } }
+    const calls = { count, body: this.body.bind(this, endpoint), take: this.take.bind(this) }
+    this.target = count === 1 ? target : { ...target, endpoint: { ...endpoint, send: sendParallelCalls(calls, endpoint.send) } }
   }
 
-  url({ target: { line } }: Attempt): string {
-    return line.baseUrl + (line.path ? line.path(this.errand) : this.errand.usualPath)
+  url({ target: { endpoint } }: Attempt): string {
+    return endpoint.baseUrl + (endpoint.path ? endpoint.path(this.errand) : this.errand.usualPath)
   }
 
-  message({ call, target: { line } }: Attempt) {
+  message({ call, target: { endpoint } }: Attempt) {
     call.record.losses = [...this.encoded.losses]
-    return { headers: line.headersWith(this.errand.headers), body: this.body(line, 0) }
+    return { headers: endpoint.headersWith(this.errand.headers), body: this.body(endpoint, 0) }
   }
 
   answer(bytes: Uint8Array, { request, target }: Attempt): UnaryAnswer | undefined {
@@ -116,9 +116,9 @@ class EmbeddingLane implements Lane {
     return this.halves.upstream.decodeError(error)
   }
 
-  private body(line: ProtocolEndpoint, index: number): Uint8Array<ArrayBuffer> {
+  private body(endpoint: ProtocolEndpoint, index: number): Uint8Array<ArrayBuffer> {
     const text = JSON.stringify(this.batch(index).body)
-    const edits = line.edits?.(this.errand) ?? []
+    const edits = endpoint.edits?.(this.errand) ?? []
     return edits.length === 0 ? Buffer.from(text) : fromByteText(spliceJson(encodeByteText(text), edits))
   }
 

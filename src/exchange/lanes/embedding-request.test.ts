@@ -18,7 +18,7 @@ function targetWith(dimensions: SettingFate): EmbeddingTarget {
     decodeError: () => new GatewayError("upstream_unavailable", "No."),
   }
   const places = { dimensions: "outputDimensionality", task: "requests[].taskType", input: "requests[].content" }
-  return { upstream, model: "m", limits: { inputs: 2, textAlone: true }, places }
+  return { upstream, model: "m", limits: { inputs: 2, textOnly: true }, places }
 }
 
 const text: EmbeddingInput = { content: { kind: "text", text: "x" }, dimensions: 5, task: "query", title: "t" }

@@ -23,7 +23,7 @@ export interface EmbeddingTarget {
   readonly upstream: EmbeddingUpstream
   /** The model's name there. */
   readonly model: string
-  readonly limits: BatchLimits & { readonly textAlone?: boolean }
+  readonly limits: BatchLimits & { readonly textOnly?: boolean }
   /** Of the caller's protocol. */
   readonly places: EmbeddingPaths
 }
@@ -37,7 +37,7 @@ export function encodeEmbedding(request: EmbeddingRequest, target: EmbeddingTarg
   try {
     const batches = splitIntoBatches(request, limits)
     if (batches.length > MAX_CALLS) throw tooManyCallsError(batches.length)
-    if (limits.textAlone && request.inputs.some(({ content }) => content.kind === "tokens")) throw textOnlyError()
+    if (limits.textOnly && request.inputs.some(({ content }) => content.kind === "tokens")) throw textOnlyError()
     const encoded = batches.map((batch) => {
       applySettingFates(batch, upstream, losses)
       return { body: upstream.encodeRequest(batch, { model, losses }), inputs: batch.inputs.length }

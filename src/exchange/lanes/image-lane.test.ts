@@ -20,16 +20,16 @@ async function bytesOf(fetchMedia: FetchMedia | undefined) {
   const reading = { asks: { candidates: 1 }, routing: {} }
   const deps = { codecs, fetchMedia }
   const context = { call, deps, request: { text: "", body, reading } } as unknown as TranslationContext
-  const line = {
+  const endpoint = {
     baseUrl: "http://host.example",
     send: async () => new Response(JSON.stringify({ data: [{ url: ADDRESS }] })),
     headersWith: () => new Headers(),
   }
-  const plain = { model: model("a/b", { kind: "image" }), upstreamModel: "up", protocol: "xai-images", line }
+  const plain = { model: model("a/b", { kind: "image" }), upstreamModel: "up", protocol: "xai-images", endpoint }
   const { target, lane } = await imageDispatch(plain as unknown as Target, context)
   const attempt = { ...context, target, lane, chargeSession: undefined } as unknown as Attempt
   const message = lane.message(attempt)
-  await target.line.send({ url: lane.url(attempt), ...message, abort: new Abort(), connectMs: 1000 })
+  await target.endpoint.send({ url: lane.url(attempt), ...message, abort: new Abort(), connectMs: 1000 })
   const { body: answered, images } = lane.answer(new Uint8Array(), attempt) ?? {}
   const { data } = JSON.parse(String(answered)) as { data: unknown[] }
   return { data, images, lost: record.losses?.map(({ path }) => path) }

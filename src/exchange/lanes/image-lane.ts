@@ -80,20 +80,20 @@ class ImageLane implements Lane {
     private readonly halves: ImageCodecPair,
     target: Target,
   ) {
-    const { line, upstreamModel: model } = target
+    const { endpoint, upstreamModel: model } = target
     const { operation, path, headers } = halves.upstream.operationFor(model)
     this.errand = { operation, model, stream: false, usualPath: path, headers }
     this.losses = [...order.encoded.losses]
-    this.target = { ...target, line: { ...line, send: this.sendAll(line) } }
+    this.target = { ...target, endpoint: { ...endpoint, send: this.sendAll(endpoint) } }
   }
 
-  url({ target: { line } }: Attempt): string {
-    return line.baseUrl + (line.path ? line.path(this.errand) : this.errand.usualPath)
+  url({ target: { endpoint } }: Attempt): string {
+    return endpoint.baseUrl + (endpoint.path ? endpoint.path(this.errand) : this.errand.usualPath)
   }
 
-  message({ call, target: { line } }: Attempt) {
+  message({ call, target: { endpoint } }: Attempt) {
     call.record.losses = this.losses
-    return { headers: line.headersWith(this.errand.headers), body: this.body(line, 0) }
+    return { headers: endpoint.headersWith(this.errand.headers), body: this.body(endpoint, 0) }
   }
 
   /** Where a call was not answered well these are its bytes; else they say nothing. */
@@ -116,9 +116,9 @@ class ImageLane implements Lane {
     return this.halves.upstream.decodeError(error)
   }
 
-  private sendAll(line: ProtocolEndpoint): SendRequest {
+  private sendAll(endpoint: ProtocolEndpoint): SendRequest {
     const count = this.order.encoded.bodies.length
-    const each = sendParallelCalls({ count, body: this.body.bind(this, line), take: this.take.bind(this) }, line.send)
+    const each = sendParallelCalls({ count, body: this.body.bind(this, endpoint), take: this.take.bind(this) }, endpoint.send)
     return async (outgoing) => {
       const answer = await each(outgoing)
       if (answer.ok) await this.fetchMissing()
@@ -126,9 +126,9 @@ class ImageLane implements Lane {
     }
   }
 
-  private body(line: ProtocolEndpoint, index: number): Uint8Array<ArrayBuffer> {
+  private body(endpoint: ProtocolEndpoint, index: number): Uint8Array<ArrayBuffer> {
     const text = JSON.stringify(this.order.encoded.bodies[index])
-    const edits = line.edits?.(this.errand) ?? []
+    const edits = endpoint.edits?.(this.errand) ?? []
     return edits.length === 0 ? Buffer.from(text) : fromByteText(spliceJson(encodeByteText(text), edits))
   }
 

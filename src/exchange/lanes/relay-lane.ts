@@ -20,23 +20,23 @@ import { saltFor } from "./salt-identifiers.ts"
 
 export const relayLane: Lane = {
   url(attempt) {
-    const { line } = attempt.target
-    return line.baseUrl + (line.path ? line.path(operationOf(attempt)) : usualPath(attempt))
+    const { endpoint } = attempt.target
+    return endpoint.baseUrl + (endpoint.path ? endpoint.path(operationOf(attempt)) : usualPath(attempt))
   },
 
   message(attempt) {
     const { call, request, target } = attempt
-    const { line, upstreamModel: model } = target
-    const { streamUsage, limitMembers, takesMembers } = line
+    const { endpoint, upstreamModel: model } = target
+    const { streamUsage, limitMembers, takesMembers } = endpoint
     const salt = request.reading.identifiers && saltFor(attempt)
     const unknown = takesMembers && unknownMembers(takesMembers, request.outline)
     const efforts = unknown && effortsOf(target.model)
     const owned = { model, streamUsage, limitMembers, unknown, efforts, salt }
     const usual = call.protocol.requestEdits(request.reading, owned)
     call.record.losses = lossesOf(request.reading, owned)
-    const edits = line.edits ? [...line.edits(operationOf(attempt)), ...usual] : usual
+    const edits = endpoint.edits ? [...endpoint.edits(operationOf(attempt)), ...usual] : usual
     const body = toBody(spliceJson(request.text, edits, request.outline), request.isAscii)
-    return { headers: line.headersWith(request.reading.headers), body }
+    return { headers: endpoint.headersWith(request.reading.headers), body }
   },
 
   answer(received, { call, deps, request, target }) {

@@ -114,7 +114,7 @@ export function asUntranslatable(thrown: unknown): unknown {
 
 function newTranslateTask(target: Target, { call, deps, request }: TranslationContext): TranslateTask {
   const identifiers = saltedIdentifiers(target, { call, deps, request })
-  const { model, line } = target
+  const { model, endpoint } = target
   const { tenant } = call.caller
   const kept = deps.sealCache.lookup(tenant)
   return {
@@ -124,19 +124,19 @@ function newTranslateTask(target: Target, { call, deps, request }: TranslationCo
     context: {
       model: target.upstreamModel,
       stream: request.reading.stream,
-      streamUsage: line.streamUsage,
-      limitMembers: line.limitMembers,
+      streamUsage: endpoint.streamUsage,
+      limitMembers: endpoint.limitMembers,
       minter: minterOf(target, deps.codecs.upstream.get(target.protocol)),
       maxOutputTokens: model.maxOutputTokens ?? USUAL_MAX_OUTPUT_TOKENS,
       reasons: model.reasoning,
       ...(model.efforts && { efforts: model.efforts }),
       ...(model.thinkingTokens && { thinkingTokens: model.thinkingTokens }),
       ...(model.fixedSampling && { fixedSampling: true }),
-      ...(line.lacksRemoteServers && { lacksRemoteServers: true }),
+      ...(endpoint.lacksRemoteServers && { lacksRemoteServers: true }),
     },
     // Another thread is given a copy.
     kept: isLarge(request.text.length) ? relevantSeals(kept, request.text) : kept,
-    ...(line.callId && { callId: line.callId }),
+    ...(endpoint.callId && { callId: endpoint.callId }),
     ...(identifiers && { identifiers }),
     ...(deps.fetchMedia && { media: new Map() }),
   }
@@ -184,18 +184,18 @@ class TranslateLane implements Lane {
   }
 
   url({ target, request }: Attempt): string {
-    const { line } = target
+    const { endpoint } = target
     const errand = this.errand(target, request.reading.stream)
-    return line.baseUrl + (line.path ? line.path(errand) : errand.usualPath)
+    return endpoint.baseUrl + (endpoint.path ? endpoint.path(errand) : errand.usualPath)
   }
 
   message({ call, target, request }: Attempt) {
     call.record.losses = this.losses
-    const { line } = target
+    const { endpoint } = target
     const errand = this.errand(target, request.reading.stream)
     const own = call.protocol.id === target.protocol ? request.reading.headers : undefined
     const headers = { ...errand.headers, ...this.halves.upstream.headersFor?.(this.translated.parameters), ...own }
-    return { headers: line.headersWith(headers), body: applyEdits(this.translated.body, line.edits?.(errand) ?? []) }
+    return { headers: endpoint.headersWith(headers), body: applyEdits(this.translated.body, endpoint.edits?.(errand) ?? []) }
   }
 
   answer(bytes: Uint8Array, attempt: Attempt): UnaryAnswer | undefined {

@@ -1,4 +1,4 @@
-// A role of a container: of a task in ECS, or of a pod in EKS (Pod Identity).
+// The role of a container: of a task in ECS, or of a pod in EKS (Pod Identity).
 import { isOnThisMachine } from "../../config/parse-values.ts"
 import { readKeys } from "./aws-keys.ts"
 import type { AwsVariables } from "./aws-variables.ts"
@@ -32,7 +32,7 @@ function requireKnownHost(url: string): string {
   )
 }
 
-/** The file wins, because it is written anew; it is read for every use. */
+/** The file takes precedence, because it is rewritten; it is read for every use. */
 async function authorizationOf(variables: AwsVariables): Promise<string | undefined> {
   const file = variables.get("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
   const token = file === undefined ? variables.get("AWS_CONTAINER_AUTHORIZATION_TOKEN") : await readTokenFile(file)

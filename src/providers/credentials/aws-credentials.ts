@@ -1,5 +1,5 @@
-// The keys of a role as AWS gives them to what runs there: for a web identity, in a container, on an instance. The first of
-// these that the environment speaks of is used; when it fails no other is tried, so that no call is made in another's name.
+// The keys of an AWS role: from a web identity, in a container, or on an instance. The first source that the
+// environment configures is used; if it fails no other is tried, so that no call uses another identity.
 import { containerSource } from "./aws-container.ts"
 import { instanceSource } from "./aws-instance.ts"
 import type { AwsVariables } from "./aws-variables.ts"

@@ -1,4 +1,4 @@
-// The keys of a role in the words of AWS's metadata servers.
+// The keys of a role in the format of AWS's metadata servers.
 import { Secret } from "../../config/secret.ts"
 import { type CredentialResponse, credentialRefusal, isHeaderText, responseMembers } from "./credential-request.ts"
 import { type AwsKeys, CredentialError, type IssuedCredential } from "./credential-source.ts"

@@ -1,4 +1,4 @@
-// The variables by which AWS's platforms and tools say where a role's keys are found.
+// The variables with which AWS's platforms and tools locate a role's keys.
 import type { VariableReader } from "./variable-reader.ts"
 
 export const AWS_VARIABLES = [

@@ -1,4 +1,4 @@
-// A role for the token of an identity provider that the platform keeps in a file, as for service accounts of EKS.
+// A role for the token of an identity provider that the platform keeps in a file, as for EKS service accounts.
 import { isOnThisMachine } from "../../config/parse-values.ts"
 import { makeKeys } from "./aws-keys.ts"
 import type { AwsVariables } from "./aws-variables.ts"
@@ -22,8 +22,8 @@ export function webIdentitySource(variables: AwsVariables, region: string): Clou
       if (role === undefined) throw new CredentialError("AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not")
       requireTls(endpoint)
       const token = await readTokenFile(tokenFile)
-      const wish = { RoleArn: role, RoleSessionName: session, WebIdentityToken: token }
-      const fields = { Action: "AssumeRoleWithWebIdentity", Version: "2011-06-15", ...wish }
+      const parameters = { RoleArn: role, RoleSessionName: session, WebIdentityToken: token }
+      const fields = { Action: "AssumeRoleWithWebIdentity", Version: "2011-06-15", ...parameters }
       return readAssumedRole(await fetchCredential(formRequest(endpoint, fields), abort))
     },
   }
@@ -39,7 +39,7 @@ function requireTls(endpoint: string): void {
   throw new CredentialError("AWS_ENDPOINT_URL_STS is neither an https address nor on this machine")
 }
 
-/** STS answers in XML, in which none of what is read here is ever escaped. */
+/** STS answers in XML; the values read here are never escaped. */
 function readAssumedRole(answer: { readonly status: number; readonly text: string }): IssuedCredential<AwsKeys> {
   const element = (name: string) => new RegExp(`<${name}>([^<]*)</${name}>`).exec(answer.text)?.[1]?.trim()
   if (answer.status !== 200) throw credentialRefusal(answer, element("Code"))

@@ -1,5 +1,5 @@
-// Entra's tokens for Azure: of an application with its secret, of a workload with a federated token, or of the managed
-// identity of what the gateway runs on.
+// Entra tokens for Azure: of an application with its secret, of a workload with a federated token, or of the managed
+// identity of the gateway's machine.
 import type { Secret } from "../../config/secret.ts"
 import {
   type CredentialRequest,
@@ -13,7 +13,7 @@ import {
 import { type CloudCredentialSource, CredentialError, type IssuedCredential } from "./credential-source.ts"
 import type { VariableReader } from "./variable-reader.ts"
 
-/** What the environment may say of an identity. */
+/** Variables that configure an identity. */
 export const AZURE_VARIABLES = [
   "AZURE_TENANT_ID",
   "AZURE_CLIENT_ID",
@@ -32,7 +32,7 @@ interface EntraApplication {
 
 export interface EntraOptions {
   readonly authorityHost?: string | undefined
-  /** What the token is for, such as `https://cognitiveservices.azure.com`. */
+  /** The token's audience, such as `https://cognitiveservices.azure.com`. */
   readonly resource: string
 }
 
@@ -53,12 +53,12 @@ export function clientSecretSource(
 }
 
 interface IdentityOptions extends EntraOptions {
-  /** The entry's own, where the environment names another or none. */
+  /** The entry's own identity, if the environment names another or none. */
   readonly tenantId?: string | undefined
   readonly clientId?: string | undefined
 }
 
-/** The first of these that the environment speaks of: workload identity, App Service, and else the virtual machine's. */
+/** The first source that the environment configures: workload identity, App Service, or else the virtual machine's. */
 export function azureIdentitySource(
   variables: AzureVariables,
   options: IdentityOptions,
@@ -105,7 +105,7 @@ function tokenRequest(
   return formRequest(url, { grant_type: "client_credentials", client_id: clientId, scope, ...proof })
 }
 
-/** Entra's numbers say more than its words. */
+/** Entra's error numbers are more specific than its messages. */
 function readEntraToken(answer: CredentialResponse): IssuedCredential<Secret> {
   const { error_codes: codes } = responseMembers(answer)
   const [code] = Array.isArray(codes) ? codes : []
@@ -145,8 +145,8 @@ function virtualMachineSource(
     name: "managed identity (instance metadata)",
     remedy: MANAGED_REMEDY,
     async fetch(abort) {
-      const wish = new URLSearchParams({ "api-version": "2018-02-01", ...query })
-      const url = `${host.replace(/\/+$/, "")}/metadata/identity/oauth2/token?${wish}`
+      const parameters = new URLSearchParams({ "api-version": "2018-02-01", ...query })
+      const url = `${host.replace(/\/+$/, "")}/metadata/identity/oauth2/token?${parameters}`
       return readToken(await fetchCredential({ method: "GET", url, headers: { metadata: "true" } }, abort))
     },
   }

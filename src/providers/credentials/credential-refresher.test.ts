@@ -7,7 +7,7 @@ import { type CloudCredentialSource, CredentialError } from "./credential-source
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 
-/** A refresher of a source that is told what to do, and a clock that is told the time. */
+/** A refresher with a scripted source and a settable clock. */
 function stageRefresher() {
   const failures: string[] = []
   const state = {
@@ -32,11 +32,11 @@ function stageRefresher() {
   return { state, refresher, get, failures }
 }
 
-/** Lets a fetch that nobody waits for end. */
+/** Lets a background fetch end. */
 const settle = () => Bun.sleep(5)
 
 describe("a fetched credential", () => {
-  test("a fetched credential is fetched once, however many wait for it, and kept", async () => {
+  test("a credential is fetched once for all waiting calls, and cached", async () => {
     const { state, get } = stageRefresher()
     const all = await Promise.all(Array.from({ length: 50 }, get))
     expect(new Set(all)).toEqual(new Set(["credential-1"]))
@@ -56,7 +56,7 @@ describe("a fetched credential", () => {
     expect(state.fetches).toBe(3)
   })
 
-  test("a fetched credential that the source hands out again, though it soon expires, is not asked for with every call", async () => {
+  test("a credential that the source repeats shortly before its expiry is not fetched for every call", async () => {
     const { state, get } = stageRefresher()
     state.lifetimeMs = 4 * MINUTE_MS
     for (let call = 0; call < 10; call++) {
@@ -70,7 +70,7 @@ describe("a fetched credential", () => {
     expect(state.fetches).toBe(2)
   })
 
-  test("a fetched credential that is still valid serves while its refresh fails, to its last second", async () => {
+  test("a valid credential is used while its refresh fails, until it expires", async () => {
     const { state, get, failures } = stageRefresher()
     await get()
     state.failure = new CredentialError("it answered 500", true)
@@ -85,7 +85,7 @@ describe("a fetched credential", () => {
     expect(failures).toEqual(Array.from({ length: 3 }, () => "a source: it answered 500. Mend it"))
   })
 
-  test("a fetched credential that was refused is fetched anew, unless another has taken its place", async () => {
+  test("a rejected credential is fetched again, unless another has replaced it", async () => {
     const { state, refresher, get } = stageRefresher()
     const first = await refresher.get()
     refresher.forget(first)
@@ -98,7 +98,7 @@ describe("a fetched credential", () => {
 })
 
 describe("a source that fails", () => {
-  test("a source that fails is asked again after a pause that grows, not for every call", async () => {
+  test("a failing source is retried after a growing pause, not for every call", async () => {
     const { state, get } = stageRefresher()
     state.failure = new CredentialError("no")
     const fails = async () => {

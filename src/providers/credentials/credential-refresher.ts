@@ -1,26 +1,26 @@
-// Holds a credential that was fetched: one fetch at a time for all who wait, the next one before the credential expires,
-// and a pause after one that failed.
+// Caches a fetched credential: one fetch at a time for all callers, the next one before the credential expires, and a
+// pause after a failure.
 import { Secret } from "../../config/secret.ts"
 import { Abort } from "../../transport/abort.ts"
 import { toSendError } from "../../transport/http-client.ts"
 import { TransportError } from "../../transport/transport-error.ts"
 import { type CloudCredentialSource, CredentialError, type IssuedCredential } from "./credential-source.ts"
 
-/** A credential that expires within this time is refreshed, and used until the new one is there. */
+/** A credential that expires within this time is refreshed, and used until the new one arrives. */
 const AHEAD_MS = 5 * 60_000
-/** Near its end it might expire on the way. */
+/** A credential this close to its end might expire on the way. */
 const SPARE_MS = 30_000
-/** Metadata servers hand out the same credential again until shortly before it expires. */
+/** Metadata servers return the same credential until shortly before it expires. */
 const SAME_AGAIN_MS = 30_000
-/** After a failed fetch; twice as long after each further one. */
+/** The pause after a failed fetch; it doubles with each further failure. */
 const PAUSE_MS = { first: 1000, most: 8000 }
 const FETCH_MS = 10_000
 
 export interface RefresherOptions {
   readonly now?: () => number
-  /** Called for every fetch that failed. */
+  /** Called for every failed fetch. */
   readonly onFailure?: ((error: CredentialError) => void) | undefined
-  /** How long one fetch may take, all its requests together. */
+  /** Time limit of one fetch, all its requests together. */
   readonly fetchMs?: number
 }
 
@@ -29,7 +29,7 @@ export class CredentialRefresher<Credential extends object> {
   private before: IssuedCredential<Credential> | undefined
   private fetching: Promise<IssuedCredential<Credential>> | undefined
   private failed: { readonly error: CredentialError; readonly pauseMs: number } | undefined
-  /** Before this moment nothing is fetched, but for want of any credential after a success. */
+  /** No fetch before this time, unless there is no credential after a success. */
   private quietUntil = 0
   private readonly now: () => number
 
@@ -40,7 +40,7 @@ export class CredentialRefresher<Credential extends object> {
     this.now = options.now ?? Date.now
   }
 
-  /** The credential, where it is there and valid for some time yet. */
+  /** The current credential, if it is valid for some time yet. */
   current(): Credential | undefined {
     const { held } = this
     const leftMs = (held?.expiresAt ?? 0) - this.now()
@@ -61,12 +61,12 @@ export class CredentialRefresher<Credential extends object> {
     }
   }
 
-  /** Called when the provider has refused this credential, so that the next call gets another. */
+  /** Called when the provider has rejected this credential, so that the next call gets another. */
   forget(credential: Credential): void {
     if (this.held?.credential === credential) this.hold(undefined)
   }
 
-  /** All secrets, including those of the previous credential, which running calls still use. */
+  /** All secrets, including those of the previous credential, which calls in flight still use. */
   secrets(): Secret[] {
     return [this.held, this.before].flatMap((issued) => (issued ? secretsOf(issued.credential) : []))
   }
@@ -118,7 +118,7 @@ export class CredentialRefresher<Credential extends object> {
   }
 }
 
-/** What is fetched may also wait for a file, which no abort ends. */
+/** A fetch may also wait for a file, which no abort ends. */
 function rejectOnAbort({ signal }: Abort): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true })

@@ -1,5 +1,5 @@
-// Asks a host for a credential: directly where it is spoken to without TLS, for that is this machine or its cloud and no
-// proxy's business; without redirects, and within bounds.
+// Requests a credential from a host: directly if it is called without TLS, because that is this machine or its cloud
+// and not for a proxy; without redirects, and within bounds.
 import { readFile } from "node:fs/promises"
 import { Secret } from "../../config/secret.ts"
 import type { Abort } from "../../transport/abort.ts"
@@ -42,13 +42,13 @@ export async function fetchCredential(request: CredentialRequest, abort: Abort):
   return { status: answer.status, text: decodeUtf8(await readAll(answer, MAX_RESPONSE_BYTES)) }
 }
 
-/** A form as OAuth and AWS take it. */
+/** A form body, as OAuth and AWS accept it. */
 export function formRequest(url: string, fields: Readonly<Record<string, string>>): CredentialRequest {
   const body = new URLSearchParams(fields).toString()
   return { method: "POST", url, headers: { "content-type": "application/x-www-form-urlencoded" }, body }
 }
 
-/** The members of a JSON answer; none where it is not an object. */
+/** The members of a JSON answer; none if it is not an object. */
 export function responseMembers({ text }: CredentialResponse): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text)
@@ -65,7 +65,7 @@ export function credentialRefusal({ status }: CredentialResponse, code: unknown)
   return new CredentialError(what, status >= 500 || status === 429)
 }
 
-/** The token that an OAuth endpoint issued, or a metadata server in the same words. */
+/** The token from an OAuth endpoint, or from a metadata server with the same format. */
 export function readToken(answer: CredentialResponse, code?: unknown): IssuedCredential<Secret> {
   const members = responseMembers(answer)
   const token = members.access_token
@@ -73,7 +73,7 @@ export function readToken(answer: CredentialResponse, code?: unknown): IssuedCre
   return { credential: new Secret(token), expiresAt: expiryOf(members) }
 }
 
-/** `expires_on` is a moment, `expires_in` a number of seconds; either may be written as text. */
+/** `expires_on` is a time, `expires_in` a number of seconds; either may be a string. */
 function expiryOf({ expires_on: moment, expires_in: seconds }: Readonly<Record<string, unknown>>): number {
   const until = readPositive(moment)
   return until === undefined ? Date.now() + (readPositive(seconds) ?? DEFAULT_LIFETIME_S) * 1000 : until * 1000
@@ -84,12 +84,12 @@ function readPositive(value: unknown): number | undefined {
   return typeof number === "number" && number > 0 ? number : undefined
 }
 
-/** Text that may be the value of a header. */
+/** Text that is valid as the value of a header. */
 export function isHeaderText(value: unknown): value is string {
   return typeof value === "string" && /^[\x21-\x7e]+$/.test(value)
 }
 
-/** The token that a platform keeps in a file, and writes anew from time to time: so it is read for every use. */
+/** A token that a platform keeps in a file and rewrites from time to time, so it is read for every use. */
 export async function readTokenFile(path: string): Promise<string> {
   const text = await readFile(path, "utf8").catch((thrown: NodeJS.ErrnoException) => {
     throw new CredentialError(`the file ${path} cannot be read (${thrown.code ?? "unknown error"})`)

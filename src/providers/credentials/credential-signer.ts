@@ -1,4 +1,4 @@
-// Puts a fetched credential into every call of an account, and says where it comes from.
+// Adds a fetched credential to every call of an account, and names its origin.
 import type { Secret } from "../../config/secret.ts"
 import type { Abort } from "../../transport/abort.ts"
 import type { SendRequest, UpstreamRequest } from "../../transport/http-client.ts"
@@ -8,11 +8,11 @@ import type { CredentialRefresher } from "./credential-refresher.ts"
 import { CredentialError } from "./credential-source.ts"
 
 export interface FetchedCredentialUse<Credential> {
-  /** The headers of a call with the credential in them. */
+  /** The headers of a call, with the credential. */
   prove(call: UpstreamRequest, credential: Credential): Headers
-  /** Whether an answer says that the credential is not valid any more. */
+  /** True if a response means that the credential is no longer valid. */
   isStale(answer: UpstreamResponse): boolean
-  /** What the provider says of the credential itself. */
+  /** Checks the credential at the provider. */
   check(credential: Credential): Promise<CredentialVerdict>
 }
 
@@ -35,7 +35,7 @@ export function fetchedSigner<Credential extends object>(
   }
 }
 
-/** How a token is used. */
+/** Use of a bearer token. */
 export function bearerUse(check: (token: Secret) => Promise<CredentialVerdict>): FetchedCredentialUse<Secret> {
   return {
     prove: ({ headers }, token) => bearerHeaders(headers, token),
@@ -65,13 +65,13 @@ function sendWithProof<Credential extends object>(
   }
 }
 
-/** What a call without a credential would be answered with; a passing failure does not speak against the account. */
+/** The response to a call without a credential; a transient failure does not count against the account. */
 function toErrorResponse(thrown: unknown): Response {
   if (!(thrown instanceof CredentialError)) throw thrown
   return new Response(null, { status: thrown.isPassing ? 503 : 401 })
 }
 
-/** Several calls wait for one fetch; each leaves when its own time is up. */
+/** Several calls wait for one fetch; each stops waiting at its own deadline. */
 function untilAborted<T>(promise: Promise<T>, { signal }: Abort): Promise<T> {
   return new Promise((resolve, reject) => {
     const leave = () => reject(signal.reason)

@@ -1,8 +1,8 @@
-// Sources of credentials that have to be fetched, and the error when that fails.
+// Sources of credentials that have to be fetched, and the error of a failed fetch.
 import type { Secret } from "../../config/secret.ts"
 import type { Abort } from "../../transport/abort.ts"
 
-/** A credential as it was issued. */
+/** An issued credential. */
 export interface IssuedCredential<Credential> {
   readonly credential: Credential
   /** In Unix milliseconds. */
@@ -10,27 +10,27 @@ export interface IssuedCredential<Credential> {
 }
 
 export interface CloudCredentialSource<Credential> {
-  /** In words for an operator, such as `instance metadata`. */
+  /** A name for an operator, such as `instance metadata`. */
   readonly name: string
-  /** What an operator can do when it fails. */
+  /** Advice for an operator if it fails. */
   readonly remedy: string
-  /** Throws a CredentialError, or what was met on the wire. */
+  /** Throws a CredentialError, or a network error. */
   fetch(abort: Abort): Promise<IssuedCredential<Credential>>
 }
 
-/** The keys of a role, for a while. */
+/** The temporary keys of a role. */
 export interface AwsKeys {
   readonly accessKeyId: Secret
   readonly secretAccessKey: Secret
   readonly sessionToken?: Secret | undefined
 }
 
-/** Why there is no credential. It contains at most a short code of the host's response. */
+/** The reason there is no credential. It contains at most a short code of the host's response. */
 export class CredentialError extends Error {
   override readonly name = "CredentialError"
   constructor(
     message: string,
-    /** Whether another try might help: the host could not be reached, or was not well. */
+    /** True if a retry may help: the host could not be reached, or returned a server error. */
     readonly isPassing: boolean = false,
   ) {
     super(message)

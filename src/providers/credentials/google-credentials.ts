@@ -1,5 +1,5 @@
-// Google's access tokens: of a service account's key, of workload identity, of a person's login, or of the metadata server
-// of what the gateway runs on.
+// Google's access tokens: of a service account's key, of workload identity, of a user's login, or of the metadata
+// server of the gateway's machine.
 import { createSign } from "node:crypto"
 import type { AuthorizedUser, GoogleCredentials, ServiceAccount } from "../../config/config.ts"
 import type { Secret } from "../../config/secret.ts"
@@ -9,10 +9,10 @@ import { externalAccountSource } from "./google-external-account.ts"
 import { GOOGLE_SCOPE } from "./google-scope.ts"
 import type { VariableReader } from "./variable-reader.ts"
 
-/** What the environment may say of the metadata server. */
+/** Variables that configure the metadata server. */
 export const GOOGLE_VARIABLES = ["GCE_METADATA_HOST"] as const
 
-/** For the credential in a file. */
+/** The source for a credential file. */
 export function googleFileSource(credentials: GoogleCredentials): CloudCredentialSource<Secret> {
   if (credentials.type === "service_account") return serviceAccountSource(credentials)
   return credentials.type === "external_account" ? externalAccountSource(credentials) : userSource(credentials)
@@ -32,15 +32,15 @@ function serviceAccountSource(account: ServiceAccount): CloudCredentialSource<Se
   }
 }
 
-/** A JSON web token in which the account asks for access, signed with its key. */
+/** A signed JSON web token that requests access for the account. */
 function signJwt({ clientEmail, privateKey, privateKeyId, tokenUri }: ServiceAccount, now: number): string {
   const issuedAt = Math.floor(now / 1000)
   const head = { alg: "RS256", typ: "JWT", ...(privateKeyId !== undefined && { kid: privateKeyId }) }
   const times = { iat: issuedAt, exp: issuedAt + STATEMENT_SECONDS }
   const claims = { iss: clientEmail, scope: GOOGLE_SCOPE, aud: tokenUri, ...times }
-  const said = [head, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".")
-  const signature = createSign("RSA-SHA256").update(said).sign(privateKey.reveal(), "base64url")
-  return `${said}.${signature}`
+  const signingInput = [head, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".")
+  const signature = createSign("RSA-SHA256").update(signingInput).sign(privateKey.reveal(), "base64url")
+  return `${signingInput}.${signature}`
 }
 
 function userSource(user: AuthorizedUser): CloudCredentialSource<Secret> {

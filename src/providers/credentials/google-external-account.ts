@@ -1,5 +1,5 @@
-// Workload identity federation: the token that another identity provider gave this workload is exchanged for one of
-// Google's, and that, where the file says so, for one of a service account.
+// Workload identity federation: exchanges the token of another identity provider for one of Google's, and that, if the
+// file names one, for a service account's.
 import type { ExternalAccount, SubjectTokenSource } from "../../config/config.ts"
 import { Secret } from "../../config/secret.ts"
 import type { Abort } from "../../transport/abort.ts"

@@ -32,7 +32,7 @@ export function readMessagesRequest(body: JsonObject): SimulatedRequest {
   }
 }
 
-/** What counts as input: tools, then instructions, then messages, which is also the order caches go by. */
+/** Reads the input in the order that prompt caches use: tools, instructions, messages. */
 export function readPrompt(body: JsonObject): PromptTranscript {
   if (text(body.model) === "") throw fieldRequired("model")
   if (!Array.isArray(body.messages)) throw fieldRequired("messages")
@@ -54,17 +54,17 @@ function fieldRequired(name: string): SimulatedRefusal {
 function readMessage({ role, content }: JsonObject, transcript: PromptTranscript): void {
   // Newer clients put instructions between the messages.
   if (role !== "system") transcript.begin()
-  const speak = (said: string, mark?: PromptPiece["mark"]): void => {
-    if (role === "user") transcript.user(said, mark)
-    else transcript.add(said, mark)
+  const addText = (content: string, mark?: PromptPiece["mark"]): void => {
+    if (role === "user") transcript.user(content, mark)
+    else transcript.add(content, mark)
   }
-  if (typeof content === "string") speak(content)
+  if (typeof content === "string") addText(content)
   for (const block of objects(content)) {
     const mark = markOf(block.cache_control)
     if (block.type === "tool_result") readResult(block, transcript)
     else if (block.type === "image" || block.type === "document") transcript.image(block.source, mark)
     else if (block.type === "tool_use") transcript.add(`${text(block.name)} ${JSON.stringify(block.input ?? {})}`, mark)
-    else speak(text(block.text ?? block.thinking), mark)
+    else addText(text(block.text ?? block.thinking), mark)
   }
 }
 
@@ -78,7 +78,7 @@ function markOf(cacheControl: OptionalJson): PromptPiece["mark"] {
   return cacheControl.ttl === "1h" ? "long" : "short"
 }
 
-/** A mark on the request itself stands for one on its last block. */
+/** A mark on the request itself counts as one on its last block. */
 function markLast({ prompt }: PromptTranscript, mark: PromptPiece["mark"]): void {
   const last = prompt.pop()
   if (last) prompt.push(mark ? { ...last, mark } : last)

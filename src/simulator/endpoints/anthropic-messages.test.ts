@@ -43,7 +43,7 @@ async function stream(body: JsonObject): Promise<MessagesEvent[]> {
   return sent.flatMap(({ data }) => data ?? [])
 }
 
-/** The message that the events add up to. */
+/** Joins the events into one message. */
 function fold(sent: readonly MessagesEvent[]): MessagesMessage {
   let message: MessagesMessage | undefined
   const blocks: (MessagesBlock & { json?: string })[] = []
@@ -51,9 +51,9 @@ function fold(sent: readonly MessagesEvent[]): MessagesMessage {
     if (event.type === "message_start") message = event.message
     if (event.type === "content_block_start") blocks[event.index] = event.content_block
     if (event.type === "content_block_delta") {
-      const { type: _, partial_json, ...said } = event.delta
+      const { type: _, partial_json, ...delta } = event.delta
       const block = blocks[event.index] ?? { type: "" }
-      const grown = Object.entries(said).map(([name, text]) => [name, `${block[name]}${text}`])
+      const grown = Object.entries(delta).map(([name, text]) => [name, `${block[name]}${text}`])
       const json = partial_json === undefined ? {} : { json: `${block.json ?? ""}${partial_json}` }
       blocks[event.index] = { ...block, ...Object.fromEntries(grown), ...json }
     }
@@ -68,7 +68,7 @@ function fold(sent: readonly MessagesEvent[]): MessagesMessage {
   return { ...message, content }
 }
 
-test("an answer has Anthropic's shape", async () => {
+test("a simulated message has Anthropic's shape", async () => {
   expect(await json<JsonObject>(PATH, hello)).toEqual({
     model: "anthropic/claude",
     id: expect.stringMatching(/^msg_01\w+$/) as unknown as string,
@@ -89,7 +89,7 @@ test("an answer has Anthropic's shape", async () => {
   })
 })
 
-test("a stream's events come in order", async () => {
+test("the events of a simulated message come in Anthropic's order", async () => {
   const sent = await stream({ ...hello, max_tokens: 2 })
   expect(sent as unknown[]).toEqual([
     {
@@ -115,18 +115,18 @@ test("a stream's events come in order", async () => {
   ])
 })
 
-describe("a stream adds up to the unary answer", () => {
+describe("a stream", () => {
   const requests: Record<string, JsonObject> = {
-    "for words": hello,
+    "for text": hello,
     "for thinking": { ...hello, thinking: { type: "enabled", budget_tokens: 1024 } },
     "for thinking that is not shown": { ...hello, thinking: { type: "adaptive", display: "omitted" } },
     "for thinking and a tool": { ...hello, thinking: { type: "adaptive" }, tools, tool_choice: { type: "any" } },
     "for two tools": { ...hello, tools, messages: [{ role: "user", content: "weather and clock" }] },
     "for a schema": { ...hello, output_config: { format: { type: "json_schema", schema: weatherTool.schema } } },
     "for a stop sequence": { ...hello, stop_sequences: ["simulator"] },
-    "for nothing at all": { ...hello, stop_sequences: ["This"] },
+    "for an empty answer": { ...hello, stop_sequences: ["This"] },
   }
-  test.each(Object.entries(requests))("%s", async (_, body) => {
+  test.each(Object.entries(requests))("a streamed message %s adds up to the whole message", async (_, body) => {
     const whole = await json<MessagesMessage>(PATH, body)
     expect(fold(await stream(body))).toEqual(whole)
   })
@@ -177,12 +177,12 @@ describe("tools", () => {
     ])
   })
 
-  test("tools that are not there cannot be called for", async () => {
+  test("a tool choice that names an undeclared tool is refused in Anthropic's shape", async () => {
     expect((await call(PATH, { ...hello, tools, tool_choice: { type: "tool", name: "x" } })).status).toBe(400)
   })
 })
 
-test("a stop sequence is named", async () => {
+test("a message that a stop sequence ended names the sequence", async () => {
   const { content, stop_reason, stop_sequence } = await json<MessagesMessage>(PATH, {
     ...hello,
     stop_sequences: ["simulator"],
@@ -194,26 +194,26 @@ test("a stop sequence is named", async () => {
   })
 })
 
-test("what is marked is written once and read after, apart from the input", async () => {
+test("marked content is written to the cache once and read afterwards, and is not counted as input", async () => {
   const send = createSimulator()
   const cache_control = { type: "ephemeral" }
   const body = { ...hello, system: [{ type: "text", text: words(40), cache_control }], tools }
   const usage = async () => (await json<MessagesMessage>(PATH, body, send)).usage
   const first = await usage()
-  const kept = first.cache_creation_input_tokens
-  expect(kept).toBeGreaterThan(40)
+  const cachedTokens = first.cache_creation_input_tokens
+  expect(cachedTokens).toBeGreaterThan(40)
   expect(first).toMatchObject({ input_tokens: 1, cache_read_input_tokens: 0 })
-  expect(first.cache_creation).toEqual({ ephemeral_5m_input_tokens: kept, ephemeral_1h_input_tokens: 0 })
+  expect(first.cache_creation).toEqual({ ephemeral_5m_input_tokens: cachedTokens, ephemeral_1h_input_tokens: 0 })
   expect(await usage()).toMatchObject({
     input_tokens: 1,
-    cache_read_input_tokens: kept,
+    cache_read_input_tokens: cachedTokens,
     cache_creation_input_tokens: 0,
   })
   const counted = await json<{ input_tokens: number }>(`${PATH}/count_tokens`, body, send)
-  expect(counted).toEqual({ input_tokens: kept + 1 })
+  expect(counted).toEqual({ input_tokens: cachedTokens + 1 })
 })
 
-test("a mark on the request itself keeps all of it, for an hour if so asked", async () => {
+test("a cache mark on the request itself caches all of it, for an hour if requested", async () => {
   const { usage } = await json<MessagesMessage>(PATH, { ...hello, cache_control: { type: "ephemeral", ttl: "1h" } })
   expect(usage).toMatchObject({ input_tokens: 0, cache_creation: { ephemeral_1h_input_tokens: 1 } })
 })
@@ -224,7 +224,7 @@ describe("a request that lacks something is refused in Anthropic's shape", () =>
     "max_tokens: Field required": [PATH, { model: "m", messages: hello.messages }],
     "messages: Field required": [`${PATH}/count_tokens`, { model: "m" }],
   }
-  test.each(Object.entries(lacking))("%s", async (message, [path, body]) => {
+  test.each(Object.entries(lacking))("an incomplete messages request is refused: %s", async (message, [path, body]) => {
     const response = await call(path, body)
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ type: "error", error: { type: "invalid_request_error", message } })

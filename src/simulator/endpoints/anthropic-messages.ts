@@ -43,11 +43,11 @@ function answer({ id, body, cache }: SimulatedCall): SimulatedReply {
   return { events: events(message, blocks), framing: NAMED_EVENTS, charge }
 }
 
-/** A content block as it ends, as it begins, and the deltas between. */
+/** A finished content block, its empty members at the start, and the deltas between. */
 interface SimulatedBlock {
   readonly block: JsonObject
-  readonly unsaid: JsonObject
-  /** The tokens its beginning says. */
+  readonly emptyMembers: JsonObject
+  /** Tokens that the opening event counts. */
   readonly opening: number
   readonly deltas: readonly SimulatedDelta[]
 }
@@ -67,7 +67,7 @@ function blocksOf(
   if (text.length > 0) {
     blocks.push({
       block: { type: "text", text: text.join("") },
-      unsaid: { text: "" },
+      emptyMembers: { text: "" },
       opening: 0,
       deltas: text.map((token) => ({ delta: { type: "text_delta", text: token }, tokens: 1 })),
     })
@@ -76,7 +76,7 @@ function blocksOf(
     const id = `toolu_01${digest(`${seed} ${at}`, 22)}`
     blocks.push({
       block: { type: "tool_use", id, name, input, caller: { type: "direct" } },
-      unsaid: { input: {} },
+      emptyMembers: { input: {} },
       opening: nameTokens({ name }),
       deltas: ["", ...tokens].map((partial_json) => {
         return { delta: { type: "input_json_delta", partial_json }, tokens: partial_json === "" ? 0 : 1 }
@@ -91,13 +91,13 @@ function thinkingBlock(
   { signature, hidden }: { signature: string; hidden: boolean },
 ): SimulatedBlock {
   const shown = hidden ? [] : thoughts
-  const said = shown.map((thinking) => ({ delta: { type: "thinking_delta", thinking }, tokens: 1 }))
+  const thinkingDeltas = shown.map((thinking) => ({ delta: { type: "thinking_delta", thinking }, tokens: 1 }))
   const signed = { delta: { type: "signature_delta", signature }, tokens: thoughts.length - shown.length }
   return {
     block: { type: "thinking", thinking: shown.join(""), signature },
-    unsaid: { thinking: "", signature: "" },
+    emptyMembers: { thinking: "", signature: "" },
     opening: 0,
-    deltas: [...said, signed],
+    deltas: [...thinkingDeltas, signed],
   }
 }
 
@@ -119,8 +119,8 @@ function* events(message: JsonObject, blocks: readonly SimulatedBlock[]): Genera
   const begun = { content: [], stop_reason: null, stop_sequence: null, usage: { ...startUsage(usage) } }
   yield silentEvent({ type: "message_start", message: { ...message, ...begun } })
   if (blocks.length === 0) yield silentEvent({ type: "ping" })
-  for (const [index, { block, unsaid, opening, deltas }] of blocks.entries()) {
-    const start = { type: "content_block_start", index, content_block: { ...block, ...unsaid } }
+  for (const [index, { block, emptyMembers, opening, deltas }] of blocks.entries()) {
+    const start = { type: "content_block_start", index, content_block: { ...block, ...emptyMembers } }
     yield { event: start, tokens: opening }
     if (index === 0) yield silentEvent({ type: "ping" })
     for (const { delta, tokens } of deltas) yield { event: { type: "content_block_delta", index, delta }, tokens }
@@ -136,12 +136,12 @@ function silentEvent(event: JsonObject): SimulatedEvent {
   return { event, tokens: 0 }
 }
 
-/** When a message starts, its input is known and none of its output. */
+/** Usage when a message starts: its input, and no output yet. */
 function startUsage({ output_tokens_details: _, ...usage }: JsonObject): JsonObject {
   return { ...usage, output_tokens: 0 }
 }
 
-/** Here the input excludes what was cached, and the output includes the thinking. */
+/** Anthropic's input excludes cached tokens, and its output includes the thinking. */
 function usageOf({ fresh, read, written, writtenLong, output, reasoning }: SimulatedUsage): JsonObject {
   const cache_creation: Json = { ephemeral_5m_input_tokens: written, ephemeral_1h_input_tokens: writtenLong }
   return {

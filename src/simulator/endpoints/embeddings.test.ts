@@ -13,7 +13,7 @@ const embed = (body: JsonObject) =>
 const product = (a: readonly number[], b: readonly number[]) =>
   a.reduce((total, value, at) => total + value * (b[at] ?? 0), 0)
 
-test("a text becomes a vector of length 1, the same every time", async () => {
+test("a text is embedded as a vector of length 1, the same every time", async () => {
   const { data, model, usage } = await embed({ input: "Hello there" })
   expect(data).toHaveLength(1)
   expect(data[0]).toMatchObject({ object: "embedding", index: 0 })
@@ -24,20 +24,20 @@ test("a text becomes a vector of length 1, the same every time", async () => {
   expect((await embed({ input: ["Hello there"] })).data).toEqual(data)
 })
 
-test("texts that share words are nearer than texts that do not", async () => {
+test("texts that share words have closer vectors than texts that do not", async () => {
   const input = ["the cat sat on the mat", "a cat on a mat", "stock prices fell sharply"]
   const [cat, mat, stock] = (await embed({ input })).data.map(({ embedding }) => embedding)
   expect(product(cat ?? [], mat ?? [])).toBeGreaterThan(product(cat ?? [], stock ?? []) + 0.2)
 })
 
-test("tokens are taken in place of words, once or several times", async () => {
+test("token numbers are accepted instead of text, in one list or several", async () => {
   expect((await embed({ input: [1, 2, 3] })).usage).toEqual({ prompt_tokens: 3, total_tokens: 3 })
   const { data, usage } = await embed({ input: [[1, 2, 3], [4]] })
   expect(data.map(({ index }) => index)).toEqual([0, 1])
   expect(usage).toEqual({ prompt_tokens: 4, total_tokens: 4 })
 })
 
-test("in base64 the vector is the same, of the size asked for", async () => {
+test("a base64 embedding is the same vector in the requested size", async () => {
   const [plain] = (await embed({ input: "x y", dimensions: 64 })).data
   const body = { model: "text-embedding-3-small", input: "x y", dimensions: 64, encoding_format: "base64" }
   const { data } = await json<{ data: { embedding: string }[] }>("/v1/embeddings", body)
@@ -47,7 +47,7 @@ test("in base64 the vector is the same, of the size asked for", async () => {
   expect(decoded).toEqual(plain?.embedding ?? [])
 })
 
-test("what cannot be embedded is refused", async () => {
+test("an input that cannot be embedded is refused", async () => {
   for (const body of [{}, { input: "" }, { input: [] }, { input: [""] }, { input: "x", dimensions: 0 }]) {
     expect((await call("/v1/embeddings", { model: "m", ...body })).status).toBe(400)
   }

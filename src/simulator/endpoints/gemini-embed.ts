@@ -34,12 +34,12 @@ function batch({ path, body }: SimulatedCall): SimulatedReply {
 }
 
 function embed(request: JsonObject): { values: number[]; tokens: number } {
-  const said = plainText(object(request.content).parts)
-  if (said === "") throw new SimulatedRefusal("* EmbedContentRequest.content: contents is not specified\n")
+  const content = plainText(object(request.content).parts)
+  if (content === "") throw new SimulatedRefusal("* EmbedContentRequest.content: contents is not specified\n")
   const config = object(either(request, "embedContentConfig"))
-  const asked = either(request, "outputDimensionality") ?? either(config, "outputDimensionality")
-  const dimensions = wholeNumber(asked, { param: "output_dimensionality", from: 1, to: 4096, otherwise: 3072 })
-  return { values: [...vectorOf(said, dimensions)], tokens: countTokens(said) }
+  const dimensionality = either(request, "outputDimensionality") ?? either(config, "outputDimensionality")
+  const dimensions = wholeNumber(dimensionality, { param: "output_dimensionality", from: 1, to: 4096, otherwise: 3072 })
+  return { values: [...vectorOf(content, dimensions)], tokens: countTokens(content) }
 }
 
 function charge(path: string, inputTokens: number): ExpectedCharge {

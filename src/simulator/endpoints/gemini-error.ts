@@ -1,4 +1,4 @@
-// Google's errors, as all of its endpoints write them.
+// Errors of Google's endpoints.
 import type { JsonObject } from "../../canonical/json.ts"
 import type { SimulatedFailure, VendorErrorFormat } from "../error-format.ts"
 
@@ -24,15 +24,15 @@ function errorBody({ status, message, retrySeconds }: SimulatedFailure): JsonObj
 
 export const geminiErrorFormat: VendorErrorFormat = {
   contentType: "application/json; charset=UTF-8",
-  // Google's own answers have none; every call must be found by something.
+  // Google sends no request id; the simulator needs one to identify every call.
   requestIdHeader: "x-request-id",
   usageMember: "usageMetadata",
   errorBody,
-  // Not behind `data:`: so Google sends it, and so its client libraries look for it.
+  // Without `data:`, as Google sends it and its client libraries expect it.
   errorFrame: (failure) => `${JSON.stringify(errorBody(failure))}\n`,
 }
 
-/** Where the answer is one array, so is an error. */
+/** Errors of a streamed array are array elements too. */
 export const geminiArrayErrorFormat: VendorErrorFormat = {
   ...geminiErrorFormat,
   errorBody: (failure) => [errorBody(failure)],

@@ -1,4 +1,4 @@
-// Reads a generateContent request, in either of the spellings Google takes.
+// Reads a generateContent request, in either of the spellings that Google accepts.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { PromptTranscript, plainText } from "../prompt-transcript.ts"
 import { SimulatedRefusal, wholeNumber } from "../simulated-call.ts"
@@ -25,7 +25,7 @@ export function readGenerateRequest(body: JsonObject, model: string): SimulatedR
       to: 8,
       otherwise: 1,
     }),
-    reasoning: readThinking(body).isAsked,
+    reasoning: readThinking(body).isRequested,
   }
 }
 
@@ -40,16 +40,16 @@ export function readContents(body: JsonObject): PromptTranscript {
   return transcript
 }
 
-/** Whether there are thoughts, and whether they are shown. */
-export function readThinking(body: JsonObject): { isAsked: boolean; isShown: boolean } {
+/** Reads if thinking is requested, and if the thoughts are sent to the client. */
+export function readThinking(body: JsonObject): { isRequested: boolean; isShown: boolean } {
   const config = object(either(object(either(body, "generationConfig")), "thinkingConfig"))
   const isShown = either(config, "includeThoughts") === true
   const budget = number(either(config, "thinkingBudget"))
-  const isAsked = budget !== 0 && (isShown || budget !== undefined || text(either(config, "thinkingLevel")) !== "")
-  return { isAsked, isShown: isAsked && isShown }
+  const isRequested = budget !== 0 && (isShown || budget !== undefined || text(either(config, "thinkingLevel")) !== "")
+  return { isRequested, isShown: isRequested && isShown }
 }
 
-/** Google takes one tool where it wants a list. */
+/** Google accepts a single tool instead of a list. */
 function declarations({ tools }: JsonObject): readonly JsonObject[] {
   return (isObject(tools) ? [tools] : objects(tools)).flatMap((tool) => objects(either(tool, "functionDeclarations")))
 }
@@ -74,7 +74,7 @@ function readContent({ role, parts }: JsonObject, transcript: PromptTranscript):
   }
 }
 
-/** A response of one text is quoted as that text. */
+/** A response with one text member is quoted as that text. */
 function resultText(response: Json): string {
   const members = Object.values(object(response))
   const [only] = members

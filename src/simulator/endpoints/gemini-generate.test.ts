@@ -40,7 +40,7 @@ async function stream(body: JsonObject): Promise<GeminiAnswer[]> {
   return sent.flatMap(({ data }) => data ?? [])
 }
 
-/** The answer that the chunks add up to: texts of a kind are joined, empty ones only sign what came before. */
+/** Joins chunks into one answer: adjacent texts of the same kind are joined, empty ones only carry a signature. */
 function fold(chunks: readonly GeminiAnswer[]): GeminiAnswer {
   const candidates: GeminiCandidate[] = []
   for (const { content, finishReason, index } of chunks.flatMap((chunk) => chunk.candidates)) {
@@ -62,7 +62,7 @@ function fold(chunks: readonly GeminiAnswer[]): GeminiAnswer {
   return { ...last, candidates }
 }
 
-test("an answer has Google's shape", async () => {
+test("a simulated response has Google's shape", async () => {
   expect((await generate(hello)) as unknown).toEqual({
     candidates: [
       {
@@ -85,9 +85,9 @@ test("an answer has Google's shape", async () => {
   })
 })
 
-describe("a stream adds up to the unary answer", () => {
+describe("a stream", () => {
   const requests: Record<string, JsonObject> = {
-    "for words": hello,
+    "for text": hello,
     "for several candidates": { ...hello, generationConfig: { candidateCount: 2 } },
     "for thoughts": { ...hello, generationConfig: { thinkingConfig: { includeThoughts: true } } },
     "for thoughts that are not shown": { ...hello, generationConfig: { thinkingConfig: { thinkingBudget: 100 } } },
@@ -107,7 +107,7 @@ describe("a stream adds up to the unary answer", () => {
       generationConfig: { maxOutputTokens: 4, thinkingConfig: { thinkingBudget: -1 } },
     },
   }
-  test.each(Object.entries(requests))("%s", async (_, body) => {
+  test.each(Object.entries(requests))("a Gemini stream %s adds up to the whole response", async (_, body) => {
     const whole = await generate(body)
     const chunks = await stream(body)
     expect(fold(chunks)).toEqual(whole)
@@ -119,7 +119,7 @@ describe("a stream adds up to the unary answer", () => {
   })
 })
 
-test("a stream has no last word but its last chunk, and every chunk tells the usage so far", async () => {
+test("a Gemini stream ends with its last chunk, and every chunk reports the usage so far", async () => {
   const chunks = await stream(hello)
   expect(chunks.map(({ usageMetadata }) => usageMetadata.candidatesTokenCount)).toEqual([8, 16, 24, 30, 30])
   expect(chunks.map(({ candidates }) => candidates[0]?.finishReason)).toEqual([
@@ -131,14 +131,14 @@ test("a stream has no last word but its last chunk, and every chunk tells the us
   ])
 })
 
-test("thoughts are shown when asked for, signed, and counted apart", async () => {
+test("thoughts are shown on request, signed, and counted separately", async () => {
   const { candidates, usageMetadata } = await generate({
     ...hello,
     generation_config: { thinking_config: { include_thoughts: true } },
   })
-  const [thought, said] = candidates[0]?.content.parts ?? []
+  const [thought, answer] = candidates[0]?.content.parts ?? []
   expect(thought).toMatchObject({ thought: true })
-  expect(String(said?.thoughtSignature).length).toBeGreaterThan(20)
+  expect(String(answer?.thoughtSignature).length).toBeGreaterThan(20)
   expect(usageMetadata.candidatesTokenCount).toBe(30)
   expect(usageMetadata.thoughtsTokenCount).toBeGreaterThan(0)
   const off = await generate({
@@ -151,7 +151,7 @@ test("thoughts are shown when asked for, signed, and counted apart", async () =>
 describe("functions", () => {
   const calling = (body: JsonObject) => generate({ ...hello, tools, ...body })
 
-  test("functions are called when they must be, from those allowed", async () => {
+  test("an allowed function is called if a call is required", async () => {
     const config = { mode: "ANY", allowedFunctionNames: ["get_weather"] }
     const { candidates } = await calling({ toolConfig: { functionCallingConfig: config } })
     expect(candidates[0]?.finishReason).toBe("STOP")
@@ -169,7 +169,7 @@ describe("functions", () => {
     expect(parts).toMatchObject([{ functionCall: { args: { city: "simulated city" } } }])
   })
 
-  test("functions that have answered are quoted", async () => {
+  test("function responses are quoted", async () => {
     const { candidates } = await calling({
       contents: [
         { role: "user", parts: [{ text: "weather?" }] },
@@ -181,17 +181,17 @@ describe("functions", () => {
   })
 })
 
-test("a schema is obeyed in Google's words, and an enumeration is said bare", async () => {
-  const said = async (generationConfig: JsonObject) => {
+test("a Google schema is obeyed, and an enumeration is answered without quotation marks", async () => {
+  const answerText = async (generationConfig: JsonObject) => {
     return (await generate({ ...hello, generationConfig })).candidates[0]?.content.parts?.[0]?.text ?? ""
   }
   const responseSchema = { type: "OBJECT", properties: { n: { type: "INTEGER" } }, required: ["n"] }
-  expect(JSON.parse(await said({ responseMimeType: "application/json", responseSchema }))).toEqual({ n: 1 })
+  expect(JSON.parse(await answerText({ responseMimeType: "application/json", responseSchema }))).toEqual({ n: 1 })
   const choice = { type: "STRING", enum: ["red", "green"] }
-  expect(await said({ response_mime_type: "text/x.enum", response_schema: choice })).toBe("red")
+  expect(await answerText({ response_mime_type: "text/x.enum", response_schema: choice })).toBe("red")
 })
 
-test("a limit that is reached is told", async () => {
+test("a response that reached its limit finishes with MAX_TOKENS", async () => {
   const { candidates } = await generate({ ...hello, generationConfig: { maxOutputTokens: 2 } })
   expect(candidates[0]).toMatchObject({
     finishReason: "MAX_TOKENS",
@@ -199,7 +199,7 @@ test("a limit that is reached is told", async () => {
   } as GeminiCandidate)
 })
 
-test("a long prompt that is sent again was cached, and still counts", async () => {
+test("a long Gemini prompt that is sent again is cached, and still counts as input", async () => {
   const send = createSimulator()
   const body = { ...hello, system_instruction: { parts: [{ text: words(1024) }] } }
   expect((await generate(body, send)).usageMetadata).not.toHaveProperty("cachedContentTokenCount")
@@ -209,13 +209,13 @@ test("a long prompt that is sent again was cached, and still counts", async () =
   })
 })
 
-test("tokens are counted, of contents or of a whole request", async () => {
+test("tokens are counted for contents and for a whole request", async () => {
   const counted = { totalTokens: 1, promptTokensDetails: [{ modality: "TEXT", tokenCount: 1 }] }
   expect(await json<JsonObject>(`${MODEL}:countTokens`, hello)).toEqual(counted)
   expect(await json<JsonObject>(`${MODEL}:countTokens`, { generateContentRequest: hello })).toEqual(counted)
 })
 
-test("the model is found in every form of the path", async () => {
+test("the model is found in every form of Google's paths", async () => {
   const forms = [
     "/v1beta/models/google%2Fx",
     "/v1beta/google/x",
@@ -227,7 +227,7 @@ test("the model is found in every form of the path", async () => {
   }
 })
 
-test("a request that lacks contents is refused in Google's shape", async () => {
+test("a request without contents is refused in Google's shape", async () => {
   const response = await call(`${MODEL}:streamGenerateContent?alt=sse`, {})
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({ error: { code: 400, status: "INVALID_ARGUMENT" } })
@@ -235,21 +235,21 @@ test("a request that lacks contents is refused in Google's shape", async () => {
 
 describe("a picture", () => {
   const IMAGES = "/v1beta/models/google/gemini-2.5-flash-image"
-  const wishes = { generationConfig: { responseModalities: ["TEXT", "IMAGE"] } }
+  const settings = { generationConfig: { responseModalities: ["TEXT", "IMAGE"] } }
   const partsOf = ({ candidates }: GeminiAnswer) => candidates.flatMap(({ content }) => content.parts ?? [])
   const drawn = (parts: readonly GeminiPart[]) => parts.filter((part) => "inlineData" in part)
 
-  test("a picture is drawn by models that draw, whole and streamed, and is counted", async () => {
-    const answer = await json<GeminiAnswer>(`${IMAGES}:generateContent`, { ...hello, ...wishes })
+  test("image models draw a picture, whole and streamed, and count its tokens", async () => {
+    const answer = await json<GeminiAnswer>(`${IMAGES}:generateContent`, { ...hello, ...settings })
     const [part] = drawn(partsOf(answer)) as unknown as { inlineData: { mimeType: string; data: string } }[]
     expect(part?.inlineData.mimeType).toBe("image/png")
     expect(Buffer.from(part?.inlineData.data ?? "", "base64").toString("latin1", 1, 4)).toBe("PNG")
     expect(answer.usageMetadata.candidatesTokenCount).toBeGreaterThan(1000)
-    const streamed = await (await call(`${IMAGES}:streamGenerateContent?alt=sse`, { ...hello, ...wishes })).text()
+    const streamed = await (await call(`${IMAGES}:streamGenerateContent?alt=sse`, { ...hello, ...settings })).text()
     expect(streamed.split('"inlineData"')).toHaveLength(2)
   })
 
-  test("a picture is drawn by no others, nor where text alone is asked for", async () => {
+  test("no picture is drawn by other models, or if only text is requested", async () => {
     const textAlone = { generationConfig: { responseModalities: ["TEXT"] } }
     for (const [model, body] of [
       [MODEL, hello],

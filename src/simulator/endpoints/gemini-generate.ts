@@ -1,4 +1,4 @@
-// The simulator speaking Google's generateContent: whole, as events, as an array; and counting tokens.
+// The simulator speaking Google's generateContent: whole, as events, as an array; also counts tokens.
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import { digest, opaqueText } from "../digest.ts"
 import { drawImage } from "../generated-image.ts"
@@ -33,9 +33,9 @@ function count({ body }: SimulatedCall): SimulatedReply {
 }
 
 function answerWhole(call: SimulatedCall): SimulatedReply {
-  const { simulated, tail, saying, charge } = prepare(call)
+  const { simulated, tail, sceneOf, charge } = prepare(call)
   const candidates = simulated.candidates.map((candidate, index) => {
-    const parts = [...pieces(candidate, saying(index), Number.POSITIVE_INFINITY)].map(({ part }) => part)
+    const parts = [...pieces(candidate, sceneOf(index), Number.POSITIVE_INFINITY)].map(({ part }) => part)
     return { ...content(parts), finishReason: finishReason(candidate), index }
   })
   return { whole: { candidates, usageMetadata: usageOf(simulated.usage), ...tail }, charge }
@@ -54,53 +54,56 @@ function isEvents(query: URLSearchParams): boolean {
 interface CandidateScene {
   readonly seed: string
   readonly isShown: boolean
-  /** What a picture is drawn of, where one is asked for. */
-  readonly draws: string | undefined
+  /** The prompt of the image; undefined if the answer has none. */
+  readonly imagePrompt: string | undefined
 }
 
 function prepare({ id, body, path, cache }: SimulatedCall) {
   const model = modelOf(path)
-  const draws = imagePrompt(body, model)
-  const simulated = withPictures(simulate(readGenerateRequest(body, model), { id, cache, caching: "implicit" }), draws)
+  const imagePrompt = findImagePrompt(body, model)
+  const simulated = withPictures(
+    simulate(readGenerateRequest(body, model), { id, cache, caching: "implicit" }),
+    imagePrompt,
+  )
   const { isShown } = readThinking(body)
   const responseId = digest(simulated.seed, 23)
   return {
     simulated,
     charge: chargeOf(simulated.usage, { id: responseId, model }),
     tail: { modelVersion: model, responseId },
-    saying: (index: number): CandidateScene => ({ seed: `${simulated.seed} ${index}`, isShown, draws }),
+    sceneOf: (index: number): CandidateScene => ({ seed: `${simulated.seed} ${index}`, isShown, imagePrompt }),
   }
 }
 
-/** Models that draw do so unless they are asked for text alone. */
-function imagePrompt(body: JsonObject, model: string): string | undefined {
+/** Image models draw unless the request allows text only. */
+function findImagePrompt(body: JsonObject, model: string): string | undefined {
   const config = object(either(body, "generationConfig"))
-  const asked = texts(either(config, "responseModalities")).map((word) => word.toUpperCase())
-  const draws = asked.length > 0 ? asked.includes("IMAGE") : /image/.test(model)
-  return draws ? `${model} ${JSON.stringify(body.contents ?? "")}` : undefined
+  const modalities = texts(either(config, "responseModalities")).map((word) => word.toUpperCase())
+  const drawsImage = modalities.length > 0 ? modalities.includes("IMAGE") : /image/.test(model)
+  return drawsImage ? `${model} ${JSON.stringify(body.contents ?? "")}` : undefined
 }
 
-function withPictures(simulated: SimulatedAnswer, draws: string | undefined): SimulatedAnswer {
+function withPictures(simulated: SimulatedAnswer, imagePrompt: string | undefined): SimulatedAnswer {
   const { usage, candidates } = simulated
-  const tokens = candidates.reduce((sum, candidate) => sum + pictureTokens(candidate, draws), 0)
+  const tokens = candidates.reduce((sum, candidate) => sum + pictureTokens(candidate, imagePrompt), 0)
   return { ...simulated, usage: { ...usage, output: usage.output + tokens } }
 }
 
-/** Who calls a tool draws when it is answered. */
-function pictureTokens({ calls }: SimulatedCandidate, draws: string | undefined): number {
-  return draws !== undefined && calls.length === 0 ? PICTURE_TOKENS : 0
+/** An answer that calls a tool has no image; the answer to the tool's result has it. */
+function pictureTokens({ calls }: SimulatedCandidate, imagePrompt: string | undefined): number {
+  return imagePrompt !== undefined && calls.length === 0 ? PICTURE_TOKENS : 0
 }
 
 const PICTURE_SIZE = { width: 1024, height: 1024 }
-/** As the vendor counts a picture of this size. */
+/** Tokens that Google counts for an image of this size. */
 const PICTURE_TOKENS = 1290
 
-function imagePart(said: string): SimulatedPart {
-  const data = drawImage(said, PICTURE_SIZE).toString("base64")
+function imagePart(prompt: string): SimulatedPart {
+  const data = drawImage(prompt, PICTURE_SIZE).toString("base64")
   return { part: { inlineData: { mimeType: "image/png", data } }, output: PICTURE_TOKENS, reasoning: 0 }
 }
 
-/** A part, and how many tokens it took. */
+/** A part and its token counts. */
 interface SimulatedPart {
   readonly part: JsonObject
   readonly output: number
@@ -109,10 +112,10 @@ interface SimulatedPart {
 
 const TOKENS_PER_CHUNK = 8
 
-/** What is signed is the first call, or the last of the text. */
+/** The first call is signed, or else the last piece of text. */
 function* pieces(
   candidate: SimulatedCandidate,
-  { seed, isShown, draws }: CandidateScene,
+  { seed, isShown, imagePrompt }: CandidateScene,
   perPiece: number,
 ): Generator<SimulatedPart> {
   const { reasoning, text, calls } = candidate
@@ -128,13 +131,13 @@ function* pieces(
     yield { part: { functionCall, ...(at === 0 && signed) }, output: callTokens(call), reasoning: unshown }
     unshown = 0
   }
-  const said = groupTokens(text, perPiece)
-  for (const [at, some] of said.entries()) {
-    const isLast = at === said.length - 1
+  const groups = groupTokens(text, perPiece)
+  for (const [at, some] of groups.entries()) {
+    const isLast = at === groups.length - 1
     yield { part: { text: some.join(""), ...(isLast && signed) }, output: some.length, reasoning: unshown }
     unshown = 0
   }
-  if (draws !== undefined && pictureTokens(candidate, draws) > 0) yield imagePart(draws)
+  if (imagePrompt !== undefined && pictureTokens(candidate, imagePrompt) > 0) yield imagePart(imagePrompt)
 }
 
 function groupTokens(tokens: readonly string[], size: number): (readonly string[])[] {
@@ -143,12 +146,12 @@ function groupTokens(tokens: readonly string[], size: number): (readonly string[
   return Array.from({ length: Math.ceil(tokens.length / size) }, (_, at) => tokens.slice(at * size, (at + 1) * size))
 }
 
-/** Every chunk tells the usage so far. */
-function* chunksOf({ simulated, tail, saying }: ReturnType<typeof prepare>): Generator<SimulatedEvent> {
+/** Every chunk reports the usage so far. */
+function* chunksOf({ simulated, tail, sceneOf }: ReturnType<typeof prepare>): Generator<SimulatedEvent> {
   let usage = { ...simulated.usage, output: 0, reasoning: 0 }
   let unfinished = simulated.candidates.length
   const rows = simulated.candidates.map((candidate, index) =>
-    candidateChunks(candidate, { index, saying: saying(index) }),
+    candidateChunks(candidate, { index, scene: sceneOf(index) }),
   )
   for (const { candidate, output, reasoning } of interleave(rows)) {
     usage = { ...usage, output: usage.output + output, reasoning: usage.reasoning + reasoning }
@@ -158,17 +161,17 @@ function* chunksOf({ simulated, tail, saying }: ReturnType<typeof prepare>): Gen
   }
 }
 
-function* candidateChunks(candidate: SimulatedCandidate, { index, saying }: { index: number; saying: CandidateScene }) {
-  const output = outputTokens(candidate) + pictureTokens(candidate, saying.draws)
+function* candidateChunks(candidate: SimulatedCandidate, { index, scene }: { index: number; scene: CandidateScene }) {
+  const output = outputTokens(candidate) + pictureTokens(candidate, scene.imagePrompt)
   let left = { output, reasoning: candidate.reasoning.length }
-  for (const { part, ...said } of pieces(candidate, saying, TOKENS_PER_CHUNK)) {
-    left = { output: left.output - said.output, reasoning: left.reasoning - said.reasoning }
-    yield { candidate: { ...content([part]), index }, ...said }
+  for (const { part, ...tokens } of pieces(candidate, scene, TOKENS_PER_CHUNK)) {
+    left = { output: left.output - tokens.output, reasoning: left.reasoning - tokens.reasoning }
+    yield { candidate: { ...content([part]), index }, ...tokens }
   }
   yield { candidate: { ...content([{ text: "" }]), finishReason: finishReason(candidate), index }, ...left }
 }
 
-/** Google leaves `parts` out where there are none. */
+/** Google omits `parts` if there are none. */
 function content(parts: readonly Json[]): { content: JsonObject } {
   return { content: { ...(parts.length > 0 && { parts }), role: "model" } }
 }
@@ -177,7 +180,7 @@ function finishReason({ finish }: SimulatedCandidate): string {
   return finish === "length" ? "MAX_TOKENS" : "STOP"
 }
 
-/** Here the prompt includes what was cached, and the candidates exclude the thoughts. */
+/** Google's prompt count includes cached tokens, and its candidates count excludes thoughts. */
 function usageOf({ fresh, read, output, reasoning }: SimulatedUsage): JsonObject {
   return {
     promptTokenCount: fresh + read,

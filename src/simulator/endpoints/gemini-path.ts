@@ -1,7 +1,7 @@
-// Where Google's paths name the model.
+// Finds the model in Google's paths.
 import { type SimulatorDirectives, splitModelName } from "../directives.ts"
 
-/** Some client libraries leave `models/` out before a name that has a slash. */
+/** Some client libraries omit `models/` before a name with a slash. */
 export function modelOf(path: string): string {
   const named = path.slice(0, path.lastIndexOf(":"))
   const name = (/\/models\/(.+)$/.exec(named) ?? /\/v1(?:beta\d*)?\/(.+)$/.exec(named))?.[1] ?? named.slice(1)
@@ -12,10 +12,10 @@ export function modelOf(path: string): string {
   }
 }
 
-/** The path without its model's suffix and what that asks for; undefined where the path names no model. */
-export function splitPath(path: string): { path: string; wishes: SimulatorDirectives } | undefined {
+/** Splits the directives off the model in a path; undefined if the path names no model. */
+export function splitPath(path: string): { path: string; directives: SimulatorDirectives } | undefined {
   const colon = path.lastIndexOf(":")
   if (colon < path.lastIndexOf("/")) return undefined
   const { name, directives } = splitModelName(path.slice(0, colon).replaceAll("%40", "@"))
-  return { path: name + path.slice(colon), wishes: directives }
+  return { path: name + path.slice(colon), directives }
 }

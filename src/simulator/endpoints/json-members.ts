@@ -1,4 +1,4 @@
-// Reads members of a body whose shape is not known: what is not of the kind asked for counts as not given.
+// Reads members of a body of unknown shape: a member of another type counts as absent.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 
 export type OptionalJson = Json | undefined
@@ -27,7 +27,7 @@ export function texts(value: OptionalJson): readonly string[] {
   return list(value).filter((entry) => typeof entry === "string")
 }
 
-/** Google takes a member in camel case and in snake case. */
+/** Google accepts members in camel case and in snake case. */
 export function either(value: JsonObject, camel: string): OptionalJson {
   return value[camel] ?? value[camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
 }

@@ -28,23 +28,23 @@ export function readChatRequest(body: JsonObject): SimulatedRequest {
     lastWords: lastWords || plainText(messages.at(-1)?.content),
     toolResults,
     tools: known,
-    toolChoice: checkedChoice(asksLegacy(body) ? legacyChoice(body) : readChoice(body.tool_choice), known),
-    parallelToolCalls: body.parallel_tool_calls !== false && !asksLegacy(body),
+    toolChoice: checkedChoice(isLegacyRequest(body) ? legacyChoice(body) : readChoice(body.tool_choice), known),
+    parallelToolCalls: body.parallel_tool_calls !== false && !isLegacyRequest(body),
     format: readFormat(object(body.response_format)),
     maxOutputTokens: number(body.max_completion_tokens ?? body.max_tokens),
     stop: typeof body.stop === "string" ? [body.stop] : texts(body.stop),
     count: wholeNumber(body.n, { param: "n", from: 1, to: 128, otherwise: 1 }),
-    reasoning: asksForReasoning(body),
+    reasoning: requestsReasoning(body),
   }
 }
 
-/** Whether the caller asks in the older form, which has `functions` and is answered by a `function_call`. */
-export function asksLegacy({ tools, functions }: JsonObject): boolean {
+/** True for the legacy form, which declares `functions` and is answered with a `function_call`. */
+export function isLegacyRequest({ tools, functions }: JsonObject): boolean {
   return !Array.isArray(tools) && Array.isArray(functions)
 }
 
 function readTools(body: JsonObject): readonly JsonObject[] {
-  if (asksLegacy(body)) return objects(body.functions)
+  if (isLegacyRequest(body)) return objects(body.functions)
   return objects(body.tools)
     .filter(({ type }) => type === "function")
     .map(({ function: declared }) => object(declared))
@@ -72,7 +72,7 @@ function readUser(content: OptionalJson, transcript: PromptTranscript): void {
   }
 }
 
-/** A function as it is declared, `schemaMember` naming where its parameters are. */
+/** A declared function; `schemaMember` names the member with its parameters. */
 export function readFunction(declared: JsonObject, schemaMember: string): SimulatedTool {
   return { name: text(declared.name), description: text(declared.description), schema: declared[schemaMember] }
 }
@@ -86,7 +86,7 @@ function readChoice(choice: OptionalJson): SimulatedToolChoice {
   return { mode: mode === "required" ? "required" : "auto", only }
 }
 
-/** A tool that is called for must be there. */
+/** Refuses a forced tool that is not declared. */
 export function checkedChoice(choice: SimulatedToolChoice, tools: readonly SimulatedTool[]): SimulatedToolChoice {
   const only = choice.only ?? tools.map(({ name }) => name)
   const isThere = tools.some(({ name }) => only.includes(name))
@@ -101,8 +101,8 @@ function readFormat({ type, json_schema }: JsonObject): AnswerFormat | undefined
   return type === "json_object" ? {} : undefined
 }
 
-/** OpenAI's member, and those of hosts that took its protocol over before it had one. */
-function asksForReasoning({ reasoning_effort, reasoning, thinking }: JsonObject): boolean {
+/** OpenAI's member, and those of compatible hosts that had reasoning earlier. */
+function requestsReasoning({ reasoning_effort, reasoning, thinking }: JsonObject): boolean {
   const isOn = (value: Json | undefined) => typeof value === "string" && value !== "none"
   if (isOn(reasoning_effort) || object(thinking).type === "enabled") return true
   const { effort, enabled, max_tokens } = object(reasoning)

@@ -43,7 +43,7 @@ interface CompletionChunk {
   usage?: CompletionUsage | null
 }
 
-/** The unary answer that the chunks add up to. */
+/** Joins the chunks into a whole completion. */
 function fold(chunks: readonly (CompletionChunk | undefined)[]): Pick<ChatCompletion, "choices" | "usage"> {
   const choices: ChatCompletion["choices"] = []
   let usage: CompletionUsage | undefined
@@ -60,10 +60,10 @@ function fold(chunks: readonly (CompletionChunk | undefined)[]): Pick<ChatComple
       if (delta.content) message.content = (message.content ?? "") + delta.content
       if (delta.reasoning_content)
         message.reasoning_content = (message.reasoning_content ?? "") + delta.reasoning_content
-      for (const { index: at, id = "", type = "", function: said } of delta.tool_calls ?? []) {
+      for (const { index: at, id = "", type = "", function: called } of delta.tool_calls ?? []) {
         message.tool_calls ??= []
-        message.tool_calls[at] ??= { id, type, function: { name: said?.name ?? "", arguments: "" } }
-        message.tool_calls[at].function.arguments += said?.arguments ?? ""
+        message.tool_calls[at] ??= { id, type, function: { name: called?.name ?? "", arguments: "" } }
+        message.tool_calls[at].function.arguments += called?.arguments ?? ""
       }
       if (finish_reason) choice.finish_reason = finish_reason
     }
@@ -72,7 +72,7 @@ function fold(chunks: readonly (CompletionChunk | undefined)[]): Pick<ChatComple
   return { choices, usage }
 }
 
-test("an answer has OpenAI's shape", async () => {
+test("a simulated completion has OpenAI's shape", async () => {
   const answer = await json<JsonObject>(PATH, hello)
   const anyText = expect.any(String) as unknown as string
   expect(answer).toEqual({
@@ -105,7 +105,7 @@ test("an answer has OpenAI's shape", async () => {
   })
 })
 
-test("a stream says the role first, then words, then why it ended, then [DONE]", async () => {
+test("a chat stream sends the role, then words, then the finish reason, then [DONE]", async () => {
   const sent = await events<CompletionChunk>(PATH, { ...hello, max_tokens: 2, stream: true })
   expect(sent.map(({ data }) => data?.choices[0])).toEqual([
     { index: 0, delta: { role: "assistant", content: "", refusal: null }, logprobs: null, finish_reason: null },
@@ -120,16 +120,16 @@ test("a stream says the role first, then words, then why it ended, then [DONE]",
   expect(new Set(sent.slice(0, -1).map(({ data }) => data?.id)).size).toBe(1)
 })
 
-test("usage in a stream comes when asked for: null, then a chunk of its own", async () => {
+test("requested stream usage is null at first, and then a chunk of its own", async () => {
   const sent = await events<CompletionChunk>(PATH, { ...hello, stream: true, stream_options: { include_usage: true } })
   const chunks = sent.slice(0, -1).map(({ data }) => data)
   expect(chunks.slice(0, -1).every((chunk) => chunk?.usage === null)).toBe(true)
   expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 1 } })
 })
 
-describe("a stream adds up to the unary answer", () => {
+describe("a stream", () => {
   const requests: Record<string, JsonObject> = {
-    "for words": hello,
+    "for text": hello,
     "for several choices": { ...hello, n: 3 },
     "for reasoning": { ...hello, reasoning_effort: "high" },
     "for a tool": { ...hello, tools, tool_choice: "required" },
@@ -138,7 +138,7 @@ describe("a stream adds up to the unary answer", () => {
     "for a stop sequence": { ...hello, stop: "simulator" },
     "for a limit that reasoning uses up": { ...hello, reasoning_effort: "low", max_completion_tokens: 4 },
   }
-  test.each(Object.entries(requests))("%s", async (_, body) => {
+  test.each(Object.entries(requests))("a chat stream %s adds up to the whole completion", async (_, body) => {
     const whole = await json<ChatCompletion>(PATH, body)
     const sent = await events<CompletionChunk>(PATH, { ...body, stream: true, stream_options: { include_usage: true } })
     const folded = fold(sent.map(({ data }) => data))
@@ -151,7 +151,7 @@ describe("a stream adds up to the unary answer", () => {
   })
 })
 
-test("several choices come side by side", async () => {
+test("several choices are streamed in parallel", async () => {
   const sent = await events<CompletionChunk>(PATH, { ...hello, n: 2, stream: true })
   expect(sent.slice(0, 4).map(({ data }) => data?.choices[0]?.index)).toEqual([0, 1, 0, 1])
 })
@@ -178,7 +178,7 @@ describe("tools", () => {
     expect(JSON.parse(made?.function.arguments ?? "")).toEqual(weatherInput)
   })
 
-  test("tools that have answered are quoted, until the user speaks again", async () => {
+  test("tool results are quoted until the user's next message", async () => {
     const turns = [
       { role: "user", content: "weather?" },
       {
@@ -190,17 +190,17 @@ describe("tools", () => {
     const answered = await json<ChatCompletion>(PATH, { ...hello, tools, messages: turns })
     expect(answered.choices[0]?.message.content).toContain('"18 degrees"')
     const again = [...turns, { role: "user", content: "And the clock?" }]
-    const asked = await json<ChatCompletion>(PATH, { ...hello, tools, messages: again })
-    expect(asked.choices[0]?.message.tool_calls?.[0]?.function.name).toBe("read_clock")
+    const answer = await json<ChatCompletion>(PATH, { ...hello, tools, messages: again })
+    expect(answer.choices[0]?.message.tool_calls?.[0]?.function.name).toBe("read_clock")
   })
 
-  test("tools that are not there cannot be called for", async () => {
+  test("a tool choice that names an undeclared tool is refused with status 400", async () => {
     const response = await call(PATH, { ...hello, tools, tool_choice: { type: "function", function: { name: "x" } } })
     expect(response.status).toBe(400)
   })
 })
 
-test("reasoning is told apart from the answer", async () => {
+test("reasoning is separate from the answer and counted", async () => {
   const { choices, usage } = await json<ChatCompletion>(PATH, { ...hello, reasoning_effort: "medium" })
   expect(choices[0]?.message.reasoning_content).toContain("Hello")
   const { reasoning_tokens } = usage.completion_tokens_details
@@ -208,12 +208,12 @@ test("reasoning is told apart from the answer", async () => {
   expect(usage.completion_tokens).toBe(29 + reasoning_tokens)
 })
 
-test("JSON is answered where it was asked for", async () => {
+test("JSON mode answers with a JSON object", async () => {
   const { choices } = await json<ChatCompletion>(PATH, { ...hello, response_format: { type: "json_object" } })
   expect(JSON.parse(choices[0]?.message.content ?? "")).toHaveProperty("message")
 })
 
-test("a long prompt that is sent again was cached, and still counts", async () => {
+test("a long chat prompt that is sent again is cached, and still counts as input", async () => {
   const send = createSimulator()
   const long = { ...hello, messages: [{ role: "system", content: words(1500) }, ...hello.messages] }
   const first = await json<ChatCompletion>(PATH, long, send)
@@ -222,7 +222,7 @@ test("a long prompt that is sent again was cached, and still counts", async () =
   expect(second.usage).toMatchObject({ prompt_tokens: 1501, prompt_tokens_details: { cached_tokens: 1408 } })
 })
 
-test("what the user said last is quoted, not the reminders before it, nor an image", async () => {
+test("the user's last text is quoted, not the reminders before it, and images are mentioned", async () => {
   const content = [
     { type: "text", text: "Reminder: be kind." },
     { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
@@ -237,31 +237,34 @@ describe("a request that lacks something is refused in OpenAI's shape", () => {
     "the model": [{ messages: hello.messages }, "model"],
     "the messages": [{ model: "m" }, "messages"],
     "any message": [{ model: "m", messages: [] }, "messages"],
-    "a number of choices": [{ ...hello, n: 0 }, "n"],
+    "a positive number of choices": [{ ...hello, n: 0 }, "n"],
   }
-  test.each(Object.entries(lacking))("%s", async (_, [body, param]) => {
-    const response = await call(PATH, body)
-    expect(response.status).toBe(400)
-    const { error } = (await response.json()) as { error: JsonObject }
-    expect(error).toMatchObject({ type: "invalid_request_error", param })
-  })
+  test.each(Object.entries(lacking))(
+    "a chat request that lacks %s is refused in OpenAI's shape",
+    async (_, [body, param]) => {
+      const response = await call(PATH, body)
+      expect(response.status).toBe(400)
+      const { error } = (await response.json()) as { error: JsonObject }
+      expect(error).toMatchObject({ type: "invalid_request_error", param })
+    },
+  )
 })
 
-describe("the older functions", () => {
+describe("legacy functions", () => {
   const functions = tools.map(({ function: declared }) => declared)
-  const asked = { ...hello, functions, function_call: { name: weatherTool.name } }
+  const request = { ...hello, functions, function_call: { name: weatherTool.name } }
 
-  test("the older functions are answered by a function call, whole", async () => {
-    const { choices } = await json<ChatCompletion>(PATH, asked)
-    const said = choices[0]?.message as unknown as { function_call: { name: string; arguments: string } }
-    expect(said.function_call.name).toBe(weatherTool.name)
-    expect(JSON.parse(said.function_call.arguments)).toEqual(weatherInput)
-    expect(said).not.toHaveProperty("tool_calls")
+  test("legacy functions are answered with a whole function call", async () => {
+    const { choices } = await json<ChatCompletion>(PATH, request)
+    const message = choices[0]?.message as unknown as { function_call: { name: string; arguments: string } }
+    expect(message.function_call.name).toBe(weatherTool.name)
+    expect(JSON.parse(message.function_call.arguments)).toEqual(weatherInput)
+    expect(message).not.toHaveProperty("tool_calls")
     expect(choices[0]?.finish_reason).toBe("function_call")
   })
 
-  test("the older functions are answered by a function call, streamed", async () => {
-    const text = await (await call(PATH, { ...asked, stream: true })).text()
+  test("legacy functions are answered with a streamed function call", async () => {
+    const text = await (await call(PATH, { ...request, stream: true })).text()
     const chunks = text.split("\n\n").filter((frame) => frame.startsWith("data: {"))
     const choices = chunks.map((frame) => JSON.parse(frame.slice(6)).choices[0])
     const pieces = choices.flatMap(({ delta }) => delta.function_call ?? [])
@@ -271,20 +274,20 @@ describe("the older functions", () => {
   })
 })
 
-describe("JSON that is asked for in words", () => {
+describe("JSON requested in the prompt", () => {
   const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] }
   const answerTo = async (content: string) => {
     const { choices } = await json<ChatCompletion>(PATH, { ...hello, messages: [{ role: "user", content }] })
     return choices[0]?.message.content ?? ""
   }
 
-  test("is an object, of the schema where the words hold one", async () => {
+  test("JSON that the prompt requests is an object, of the prompt's schema if it has one", async () => {
     expect(JSON.parse(await answerTo("Name a city. Return only JSON."))).toEqual(expect.any(Object))
     const answer = JSON.parse(await answerTo(`Respond with valid JSON of this schema: ${JSON.stringify(schema)}`))
     expect(answer).toEqual({ city: expect.any(String) })
   })
 
-  test("is not given to who only speaks of it", async () => {
+  test("a prompt that only mentions JSON is answered with text", async () => {
     expect(await answerTo("What is JSON, and who invented it?")).toStartWith("This is")
   })
 })

@@ -13,7 +13,7 @@ import {
 } from "../simulate-answer.ts"
 import type { SimulatedCall, SimulatedEndpoint, SimulatedEvent, SimulatedReply } from "../simulated-call.ts"
 import { object } from "./json-members.ts"
-import { asksLegacy, readChatRequest } from "./openai-chat-request.ts"
+import { isLegacyRequest, readChatRequest } from "./openai-chat-request.ts"
 import { openaiErrorFormat } from "./openai-error.ts"
 
 export const openaiChat: SimulatedEndpoint = { errorFormat: () => openaiErrorFormat, answer }
@@ -29,7 +29,7 @@ function answer({ id, body, cache }: SimulatedCall): SimulatedReply {
     system_fingerprint: `fp_${digest(request.model, 10)}`,
   }
   const charge = chargeOf(simulated.usage, head)
-  const isLegacy = asksLegacy(body)
+  const isLegacy = isLegacyRequest(body)
   if (body.stream !== true) return { whole: wholeCompletion(head, simulated, isLegacy), charge }
   const withUsage = object(body.stream_options).include_usage === true
   return { events: chunks(head, simulated, { withUsage, isLegacy }), framing: EVENTS_UNTIL_DONE, charge }
@@ -56,7 +56,7 @@ function wholeCompletion(
   return { ...head, object: "chat.completion", choices, usage: usageOf(usage) }
 }
 
-/** The older form has a word of its own for a call. */
+/** The legacy form has its own finish reason for a call. */
 function finishReason({ finish }: SimulatedCandidate, isLegacy: boolean): string {
   return isLegacy && finish === "tool-calls" ? "function_call" : FINISH_REASONS[finish]
 }
@@ -98,8 +98,8 @@ function* chunks(
   { seed, candidates, usage }: SimulatedAnswer,
   { withUsage, isLegacy }: { withUsage: boolean; isLegacy: boolean },
 ): Generator<SimulatedEvent> {
-  const chunk = (choices: Json, said: JsonObject | null): JsonObject => {
-    return { ...head, object: "chat.completion.chunk", choices, ...(withUsage && { usage: said }) }
+  const chunk = (choices: Json, chunkUsage: JsonObject | null): JsonObject => {
+    return { ...head, object: "chat.completion.chunk", choices, ...(withUsage && { usage: chunkUsage }) }
   }
   const rows = candidates.map((candidate, index) => choiceChunks(candidate, { seed, index, isLegacy }))
   for (const { choice, tokens } of interleave(rows)) yield { event: chunk([choice], null), tokens }
@@ -114,28 +114,28 @@ interface ChoiceChunk {
 function* choiceChunks(candidate: SimulatedCandidate, which: ChoiceScene): Generator<ChoiceChunk> {
   const { reasoning, text, calls } = candidate
   const { index, isLegacy } = which
-  const said: BuildChoiceChunk = (delta, tokens) => {
+  const build: BuildChoiceChunk = (delta, tokens) => {
     return { choice: { index, delta, logprobs: null, finish_reason: null }, tokens }
   }
-  yield said({ role: "assistant", content: calls.length > 0 ? null : "", refusal: null }, 0)
-  for (const token of reasoning) yield said({ reasoning_content: token }, 1)
-  for (const token of text) yield said({ content: token }, 1)
-  if (isLegacy && calls[0]) yield* legacyCall(calls[0], said)
+  yield build({ role: "assistant", content: calls.length > 0 ? null : "", refusal: null }, 0)
+  for (const token of reasoning) yield build({ reasoning_content: token }, 1)
+  for (const token of text) yield build({ content: token }, 1)
+  if (isLegacy && calls[0]) yield* legacyCall(calls[0], build)
   for (const [at, call] of isLegacy ? [] : calls.entries()) {
-    yield said({ tool_calls: [{ index: at, ...openedCall(call, { ...which, at }) }] }, nameTokens(call))
-    for (const token of call.tokens) yield said({ tool_calls: [{ index: at, function: { arguments: token } }] }, 1)
+    yield build({ tool_calls: [{ index: at, ...openedCall(call, { ...which, at }) }] }, nameTokens(call))
+    for (const token of call.tokens) yield build({ tool_calls: [{ index: at, function: { arguments: token } }] }, 1)
   }
   yield { choice: { index, delta: {}, logprobs: null, finish_reason: finishReason(candidate, isLegacy) }, tokens: 0 }
 }
 
 type BuildChoiceChunk = (delta: JsonObject, tokens: number) => ChoiceChunk
 
-function* legacyCall(call: SimulatedToolCall, said: BuildChoiceChunk): Generator<ChoiceChunk> {
-  yield said({ function_call: { name: call.name, arguments: "" } }, nameTokens(call))
-  for (const token of call.tokens) yield said({ function_call: { arguments: token } }, 1)
+function* legacyCall(call: SimulatedToolCall, build: BuildChoiceChunk): Generator<ChoiceChunk> {
+  yield build({ function_call: { name: call.name, arguments: "" } }, nameTokens(call))
+  for (const token of call.tokens) yield build({ function_call: { arguments: token } }, 1)
 }
 
-/** Here the prompt includes what was cached, and the completion the reasoning. */
+/** OpenAI's prompt count includes cached tokens, and its completion count includes reasoning. */
 function usageOf({ fresh, read, output, reasoning }: SimulatedUsage): JsonObject {
   const prompt = fresh + read
   return {

@@ -22,7 +22,7 @@ import { missingParameter, openaiErrorFormat, requireModel } from "./openai-erro
 
 export const openaiCompletions: SimulatedEndpoint = { errorFormat: () => openaiErrorFormat, answer }
 
-/** As many tokens as are given to who does not ask for more. */
+/** OpenAI's default for `max_tokens`. */
 const USUAL_TOKENS = 16
 
 function answer({ id, body, cache }: SimulatedCall): SimulatedReply {

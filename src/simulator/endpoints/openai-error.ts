@@ -1,4 +1,4 @@
-// OpenAI's errors, as all of its endpoints write them.
+// Errors of OpenAI's endpoints.
 import type { JsonObject } from "../../canonical/json.ts"
 import { encodeSse } from "../../transport/streams/sse.ts"
 import type { SimulatedFailure, VendorErrorFormat } from "../error-format.ts"

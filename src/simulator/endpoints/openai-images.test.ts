@@ -26,42 +26,39 @@ function chunksOf(png: Buffer): Map<string, Buffer> {
   return chunks
 }
 
-test.each(["1024x1024", "1536x1024", "7x5", "1x1"])(
-  "a picture of %s is a PNG of that size, and small",
-  async (size) => {
-    const { data } = await draw({ size })
-    const png = Buffer.from(data[0]?.b64_json ?? "", "base64")
-    expect(png.length).toBeLessThan(10_000)
-    const chunks = chunksOf(png)
-    expect([...chunks.keys()]).toEqual(["IHDR", "PLTE", "IDAT", "IEND"])
-    const header = chunks.get("IHDR") ?? Buffer.alloc(13)
-    const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)]
-    expect(`${width}x${height}`).toBe(size)
-    expect([...header.subarray(8)]).toEqual([2, 3, 0, 0, 0])
-    expect(chunks.get("PLTE")).toHaveLength(12)
-    const pixels = inflateSync(chunks.get("IDAT") ?? Buffer.alloc(0))
-    expect(pixels).toHaveLength(height * (1 + Math.ceil(width / 4)))
-  },
-)
+test.each(["1024x1024", "1536x1024", "7x5", "1x1"])("a picture of %s is a small PNG of that size", async (size) => {
+  const { data } = await draw({ size })
+  const png = Buffer.from(data[0]?.b64_json ?? "", "base64")
+  expect(png.length).toBeLessThan(10_000)
+  const chunks = chunksOf(png)
+  expect([...chunks.keys()]).toEqual(["IHDR", "PLTE", "IDAT", "IEND"])
+  const header = chunks.get("IHDR") ?? Buffer.alloc(13)
+  const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)]
+  expect(`${width}x${height}`).toBe(size)
+  expect([...header.subarray(8)]).toEqual([2, 3, 0, 0, 0])
+  expect(chunks.get("PLTE")).toHaveLength(12)
+  const pixels = inflateSync(chunks.get("IDAT") ?? Buffer.alloc(0))
+  expect(pixels).toHaveLength(height * (1 + Math.ceil(width / 4)))
+})
 
-test("the same words give the same picture, each of several another", async () => {
+test("equal prompts give equal pictures, and several pictures of one request differ", async () => {
   const { data } = await draw({ n: 3 })
   expect(new Set(data.map(({ b64_json }) => b64_json)).size).toBe(3)
   expect((await draw({ n: 3 })).data).toEqual(data)
 })
 
-test("an address is the picture itself", async () => {
+test("the address of a picture is a data URL with the picture", async () => {
   const [image] = (await draw({ response_format: "url", size: "256x256" })).data
   expect(image?.url).toStartWith("data:image/png;base64,iVBOR")
   expect(image).not.toHaveProperty("b64_json")
 })
 
-test("the parts of the usage add up to its total", async () => {
+test("the parts of an image's usage add up to its total", async () => {
   const { usage } = await draw({ n: 2, size: "1024x1024" })
   expect(usage).toMatchObject({ input_tokens: 3, output_tokens: 2048, total_tokens: 2051 })
 })
 
-test("what cannot be drawn is refused", async () => {
+test("an image request that cannot be served is refused", async () => {
   for (const body of [{}, { prompt: "x", size: "big" }, { prompt: "x", size: "9999x1" }, { prompt: "x", n: 11 }]) {
     const response = await call("/v1/images/generations", body)
     expect(response.status).toBe(400)

@@ -21,7 +21,7 @@ function answer({ body }: SimulatedCall): SimulatedReply {
   if (prompt === "") throw missingParameter("prompt")
   const size = readSize(body)
   const count = wholeNumber(body.n, { param: "n", from: 1, to: 10, otherwise: 1 })
-  const asAddress = wantsAddress(body)
+  const asAddress = sendsAddress(body)
   const data = Array.from({ length: count }, (_, index) => {
     const b64_json = drawImage(`${text(body.model)} ${prompt} ${index}`, size).toString("base64")
     return asAddress ? { url: `data:image/png;base64,${b64_json}`, revised_prompt: prompt } : { b64_json }
@@ -40,8 +40,8 @@ function answer({ body }: SimulatedCall): SimulatedReply {
   return { whole, charge: { model: text(body.model), inputTokens, outputTokens } }
 }
 
-/** Newer models only send the data; those before them send an address unless told otherwise. */
-function wantsAddress({ response_format, model }: JsonObject): boolean {
+/** Newer models only send the data; older ones send an address by default. */
+function sendsAddress({ response_format, model }: JsonObject): boolean {
   if (response_format === "url" || response_format === "b64_json") return response_format === "url"
   return /dall-e/.test(text(model))
 }
@@ -60,7 +60,7 @@ function readSize({ size }: JsonObject): PictureSize {
   )
 }
 
-/** A picture's tokens are its fields of 32 by 32 pixels. */
+/** A picture has one token per 32 by 32 pixels. */
 function pictureTokens({ width, height }: PictureSize): number {
   return Math.ceil(width / 32) * Math.ceil(height / 32)
 }

@@ -1,4 +1,4 @@
-// The simulator speaking OpenAI's moderations: a text offends where it holds the name of a category.
+// The simulator speaking OpenAI's moderations: a text that contains the name of a category is flagged for it.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { digest } from "../digest.ts"
 import { type SimulatedCall, type SimulatedEndpoint, SimulatedRefusal, type SimulatedReply } from "../simulated-call.ts"
@@ -30,7 +30,7 @@ function judgeText(text: string): JsonObject {
   }
 }
 
-/** Several texts are judged one by one, several parts together. */
+/** A list of strings is judged one by one; a list of parts is one text. */
 function readTexts(input: OptionalJson): string[] {
   if (input === undefined || input === null) throw missingParameter("input")
   if (typeof input === "string") return [input]

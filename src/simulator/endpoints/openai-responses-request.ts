@@ -7,9 +7,9 @@ import { number, type OptionalJson, object, objects, text, texts } from "./json-
 import { checkedChoice, readFunction } from "./openai-chat-request.ts"
 import { missingParameter, requireModel } from "./openai-error.ts"
 
-/** How reasoning shows: not at all, as an item without words, or with a summary. */
+/** Display of reasoning: none, an item without text, or an item with a summary. */
 export interface ReasoningDisplay {
-  readonly isAsked: boolean
+  readonly isRequested: boolean
   readonly withSummary: boolean
   readonly encrypted: boolean
 }
@@ -38,18 +38,18 @@ export function readResponsesRequest(body: JsonObject): SimulatedRequest {
     maxOutputTokens: number(body.max_output_tokens),
     stop: [],
     count: 1,
-    reasoning: readReasoning(body).isAsked,
+    reasoning: readReasoning(body).isRequested,
   }
 }
 
 export function readReasoning(body: JsonObject): ReasoningDisplay {
   const { effort, summary, generate_summary } = object(body.reasoning)
   const withSummary = typeof (summary ?? generate_summary) === "string"
-  const isAsked = effort !== "none" && (withSummary || typeof effort === "string")
-  return { isAsked, withSummary, encrypted: texts(body.include).includes("reasoning.encrypted_content") }
+  const isRequested = effort !== "none" && (withSummary || typeof effort === "string")
+  return { isRequested, withSummary, encrypted: texts(body.include).includes("reasoning.encrypted_content") }
 }
 
-/** The simulator keeps no responses. */
+/** The simulator stores no responses. */
 function refuseMemory({ previous_response_id: previous }: JsonObject): void {
   if (typeof previous !== "string") return
   throw new SimulatedRefusal(`Previous response with id '${previous}' not found.`, {
@@ -85,7 +85,7 @@ function readChoice(choice: OptionalJson): SimulatedToolChoice {
   if (choice === "none" || choice === "required") return { mode: choice }
   if (!isObject(choice)) return { mode: "auto" }
   if (choice.type === "function") return { mode: "required", only: [text(choice.name)] }
-  // Tools that OpenAI runs itself do not exist here, forced or not.
+  // The simulator has no hosted tools, forced or not.
   if (choice.type !== "allowed_tools") return { mode: "auto" }
   const only = objects(choice.tools).map(({ name }) => text(name))
   return { mode: choice.mode === "required" ? "required" : "auto", only }

@@ -1,9 +1,9 @@
-// The events of a streamed response, in OpenAI's order and numbered.
+// The numbered events of a streamed response, in OpenAI's order.
 import type { JsonObject } from "../../canonical/json.ts"
 import type { SimulatedEvent } from "../simulated-call.ts"
 import { objects } from "./json-members.ts"
 
-/** An item as it ends, the tokens its beginning says, and those it is said in. */
+/** A finished item, the tokens that its opening event counts, and the tokens of its deltas. */
 export interface OutputItem {
   readonly item: JsonObject
   readonly opening: number
@@ -18,9 +18,9 @@ interface StreamedResponse {
 
 export function* responseEvents(growing: StreamedResponse): Generator<SimulatedEvent> {
   let sequence_number = 0
-  for (const { event, ...said } of unnumberedEvents(growing)) {
+  for (const { event, ...counts } of unnumberedEvents(growing)) {
     const { type = "", ...rest } = event
-    yield { event: { type, sequence_number, ...rest }, ...said }
+    yield { event: { type, sequence_number, ...rest }, ...counts }
     sequence_number++
   }
 }
@@ -32,7 +32,7 @@ function* unnumberedEvents({ begun, items, ended }: StreamedResponse): Generator
     const added = { type: "response.output_item.added", output_index, item: { ...item, ...emptyItemMembers(item) } }
     yield { event: added, tokens: opening }
     for (const { type = "", ...rest } of itemEvents(item, tokens)) {
-      // Only a piece of what is said has a delta, and each is one token.
+      // Only deltas carry text, one token each.
       yield { event: { type, item_id: item.id ?? "", output_index, ...rest }, tokens: "delta" in rest ? 1 : 0 }
     }
     yield { event: { type: "response.output_item.done", output_index, item }, tokens: 0 }
@@ -41,7 +41,7 @@ function* unnumberedEvents({ begun, items, ended }: StreamedResponse): Generator
   yield { event: { type, response: ended }, tokens: 0, isFinal: true }
 }
 
-/** What an item has of its own when nothing of it was said yet. */
+/** The members of an item before its first delta. */
 function emptyItemMembers({ type }: JsonObject): JsonObject {
   if (type === "message") return { status: "in_progress", content: [] }
   return type === "function_call" ? { status: "in_progress", arguments: "" } : { summary: [] }
@@ -63,8 +63,8 @@ function* messageEvents(item: JsonObject, tokens: readonly string[]): Generator<
 
 function* callEvents(item: JsonObject, tokens: readonly string[]): Generator<JsonObject> {
   for (const delta of tokens) yield { type: "response.function_call_arguments.delta", delta }
-  const { name = "", arguments: said = "" } = item
-  yield { type: "response.function_call_arguments.done", name, arguments: said }
+  const { name = "", arguments: argumentsText = "" } = item
+  yield { type: "response.function_call_arguments.done", name, arguments: argumentsText }
 }
 
 function* summaryEvents(item: JsonObject, tokens: readonly string[]): Generator<JsonObject> {

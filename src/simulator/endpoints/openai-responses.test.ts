@@ -30,7 +30,7 @@ interface ResponsesEvent extends JsonObject {
   sequence_number: number
 }
 
-/** What the Open Responses suite asks of every response object. */
+/** Members that the Open Responses suite requires of every response object. */
 const REQUIRED = (
   "id object created_at completed_at status incomplete_details model previous_response_id instructions output error tools " +
   "tool_choice truncation parallel_tool_calls text top_p presence_penalty frequency_penalty top_logprobs temperature " +
@@ -45,13 +45,13 @@ async function stream(body: JsonObject): Promise<ResponsesEvent[]> {
   return all
 }
 
-/** Every event's type once, where the same comes several times in a row. */
+/** The event types in order, with repetitions in a row merged. */
 function order(sent: readonly ResponsesEvent[]): string[] {
   const types = sent.map(({ type }) => type.replace("response.", ""))
   return types.filter((type, at) => type !== types[at - 1])
 }
 
-test("a response has every member", async () => {
+test("a response object has every required member", async () => {
   const answer = await json<ResponsesAnswer>(PATH, hello)
   expect(Object.keys(answer)).toEqual(expect.arrayContaining(REQUIRED))
   expect(answer).toMatchObject({ object: "response", status: "completed", error: null, incomplete_details: null })
@@ -73,16 +73,16 @@ test("a response has every member", async () => {
   })
 })
 
-test("what was asked is said again", async () => {
-  const asked = {
+test("a response object repeats the settings of the request", async () => {
+  const settings = {
     temperature: 0.5,
     instructions: "Be brief",
     metadata: { a: "b" },
     store: false,
     max_output_tokens: 900,
   }
-  expect(await json<ResponsesAnswer>(PATH, { ...hello, ...asked, tools })).toMatchObject({
-    ...asked,
+  expect(await json<ResponsesAnswer>(PATH, { ...hello, ...settings, tools })).toMatchObject({
+    ...settings,
     tools: tools.map((tool) => ({ ...tool, strict: true })),
   })
 })
@@ -102,7 +102,7 @@ describe("the events come in order", () => {
     ])
   })
 
-  test("for reasoning with a summary, and a call", async () => {
+  test("the events of reasoning with a summary and a call come in order", async () => {
     const body = { ...hello, tools, tool_choice: "required", reasoning: { effort: "low", summary: "auto" } }
     expect(order(await stream(body))).toEqual([
       "created",
@@ -121,7 +121,7 @@ describe("the events come in order", () => {
     ])
   })
 
-  test("for an answer that was cut", async () => {
+  test("the events of an answer that reached its limit come in order", async () => {
     const sent = await stream({ ...hello, max_output_tokens: 3 })
     expect(order(sent).at(-1)).toBe("incomplete")
     expect(sent.at(-1)?.response).toMatchObject({
@@ -132,15 +132,15 @@ describe("the events come in order", () => {
   })
 })
 
-describe("a stream adds up to the unary answer", () => {
+describe("a stream", () => {
   const requests: Record<string, JsonObject> = {
-    "for words": hello,
+    "for text": hello,
     "for two calls": { ...hello, input: "weather and clock", tools },
     "for reasoning": { ...hello, reasoning: { effort: "high", summary: "detailed" } },
     "for a schema": { ...hello, text: { format: { type: "json_schema", name: "w", schema: weatherTool.schema } } },
     "for a limit that reasoning uses up": { ...hello, reasoning: { effort: "high" }, max_output_tokens: 5 },
   }
-  test.each(Object.entries(requests))("%s", async (_, body) => {
+  test.each(Object.entries(requests))("a Responses stream %s adds up to the whole response", async (_, body) => {
     const { created_at: _c, completed_at: _d, ...whole } = await json<ResponsesAnswer>(PATH, body)
     const sent = await stream(body)
     expect(sent.at(-1)?.response).toMatchObject(whole)
@@ -149,11 +149,11 @@ describe("a stream adds up to the unary answer", () => {
     )
     for (const { output_index, item } of sent.filter(({ type }) => type === "response.output_item.added")) {
       const { id } = item as ResponsesItem
-      const said = sent
+      const deltas = sent
         .filter((event) => event.item_id === id && event.type.endsWith(".delta"))
         .map(({ delta }) => delta)
       const whole = sent.find((event) => event.item_id === id && /(text|arguments)\.done$/.test(event.type))
-      expect(said.join("")).toBe(String(whole?.text ?? whole?.arguments ?? ""))
+      expect(deltas.join("")).toBe(String(whole?.text ?? whole?.arguments ?? ""))
       expect(sent.filter((event) => event.item_id === id).every((event) => event.output_index === output_index)).toBe(
         true,
       )
@@ -173,7 +173,7 @@ test("parallel calls have distinct ids", async () => {
   for (const { call_id } of calls) expect(String(call_id)).toMatch(/^call_\w{24}$/)
 })
 
-test("a call has an item's id and a call's id, and arguments of the schema", async () => {
+test("a function call has an item id, a call id, and arguments that fit the schema", async () => {
   const { output } = await json<ResponsesAnswer>(PATH, {
     ...hello,
     tools,
@@ -186,7 +186,7 @@ test("a call has an item's id and a call's id, and arguments of the schema", asy
   expect(JSON.parse(String(output[0]?.arguments))).toEqual(weatherInput)
 })
 
-test("a result is quoted", async () => {
+test("a tool's output is quoted", async () => {
   const input = [
     { role: "user", content: [{ type: "input_text", text: "weather?" }] },
     { type: "function_call", call_id: "a", name: "get_weather", arguments: "{}" },
@@ -195,7 +195,7 @@ test("a result is quoted", async () => {
   expect(JSON.stringify((await json<ResponsesAnswer>(PATH, { ...hello, input, tools })).output)).toContain("18 degrees")
 })
 
-test("reasoning shows what was asked for: nothing, a summary, what is encrypted", async () => {
+test("reasoning is shown as requested: not at all, as a summary, or encrypted", async () => {
   const reasoningOf = async (body: JsonObject) => (await json<ResponsesAnswer>(PATH, { ...hello, ...body })).output[0]
   expect(await reasoningOf({})).toMatchObject({ type: "message" })
   const hidden = await reasoningOf({ reasoning: { effort: "low" } })
@@ -214,14 +214,14 @@ test("reasoning shows what was asked for: nothing, a summary, what is encrypted"
   expect(usage.output_tokens).toBe(29 + usage.output_tokens_details.reasoning_tokens)
 })
 
-test("a long prompt that is sent again was cached", async () => {
+test("a long Responses prompt that is sent again is cached", async () => {
   const send = createSimulator()
   await json<ResponsesAnswer>(PATH, { ...hello, instructions: words(1100) }, send)
   const { usage } = await json<ResponsesAnswer>(PATH, { ...hello, instructions: words(1100) }, send)
   expect(usage).toMatchObject({ input_tokens: 1101, input_tokens_details: { cached_tokens: 1024 } })
 })
 
-test("what is lacking, or was never kept, is refused", async () => {
+test("a request without its input or with an unknown previous response is refused", async () => {
   const refused = async (body: JsonObject) => (await call(PATH, body)).json() as Promise<{ error: JsonObject }>
   expect((await refused({ model: "m" })).error).toMatchObject({ param: "input", code: "missing_required_parameter" })
   expect((await refused({ input: "x" })).error).toMatchObject({ param: "model" })

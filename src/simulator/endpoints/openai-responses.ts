@@ -1,4 +1,4 @@
-// The simulator speaking OpenAI's responses: the response object, whole or growing.
+// The simulator speaking OpenAI's responses: the response object, whole or streamed.
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import { digest, opaqueText } from "../digest.ts"
 import { NAMED_EVENTS } from "../playback/event-framing.ts"
@@ -34,10 +34,10 @@ function endingMembers({ candidates, usage }: SimulatedAnswer): JsonObject {
   }
 }
 
-/** The answer's items, each with the tokens it is said in. */
+/** The answer's items, each with its tokens. */
 function outputItems({ seed, candidates }: SimulatedAnswer, body: JsonObject): OutputItem[] {
   const items: OutputItem[] = []
-  // As with the vendor, the ids of a response and of its items begin alike.
+  // As with the vendor, the ids of a response and of its items share a prefix.
   const idOf = (prefix: string, what: string): string => `${prefix}_${digest(seed, 24)}${digest(`${seed} ${what}`, 24)}`
   for (const { reasoning, text, calls, finish } of candidates) {
     const status = finish === "length" ? "incomplete" : "completed"
@@ -49,8 +49,8 @@ function outputItems({ seed, candidates }: SimulatedAnswer, body: JsonObject): O
     }
     for (const [at, { name, tokens }] of calls.entries()) {
       const ids = { id: idOf("fc", `item ${at}`), call_id: `call_${digest(`${seed} call ${at}`, 24)}` }
-      const said = { type: "function_call", status: "completed", arguments: tokens.join(""), name }
-      items.push({ item: { ...ids, ...said }, opening: nameTokens({ name }), tokens })
+      const call = { type: "function_call", status: "completed", arguments: tokens.join(""), name }
+      items.push({ item: { ...ids, ...call }, opening: nameTokens({ name }), tokens })
     }
   }
   return items
@@ -64,11 +64,11 @@ function reasoningItem(
   const summary = withSummary ? [{ type: "summary_text", text: tokens.join("") }] : []
   const encrypted_content = opaqueText(`${seed} reasoning`)
   const item = { id, type: "reasoning", ...(encrypted && { encrypted_content }), summary }
-  // What is not shown is thought before the item appears.
+  // Hidden reasoning is generated before the item appears.
   return withSummary ? { item, opening: 0, tokens } : { item, opening: tokens.length, tokens: [] }
 }
 
-/** Every member of a response object that does not depend on what is answered. */
+/** The members of a response object that do not depend on the answer. */
 function echoRequest(body: JsonObject): JsonObject {
   const { effort = null, summary = null } = object(body.reasoning)
   const { format = { type: "text" }, verbosity = "medium" } = object(body.text)
@@ -118,7 +118,7 @@ function echoTool(tool: JsonObject): Json {
   }
 }
 
-/** Here the input includes what was cached, and the output the reasoning. */
+/** OpenAI's input includes cached tokens, and its output includes reasoning. */
 function usageOf({ fresh, read, output, reasoning }: SimulatedUsage): JsonObject {
   return {
     input_tokens: fresh + read,

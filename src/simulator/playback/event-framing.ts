@@ -1,11 +1,11 @@
-// How a stream's events are written: as server-sent events, or as the elements of one array.
+// Framing of streamed events: as server-sent events, or as the elements of one array.
 import type { JsonObject } from "../../canonical/json.ts"
 import { encodeSse } from "../../transport/streams/sse.ts"
 
 export interface EventFraming {
   readonly contentType: string
   frame(event: JsonObject, index: number): string
-  /** What follows the last of so many events. */
+  /** The frame after the last of `count` events. */
   last(count: number): string | undefined
 }
 
@@ -15,7 +15,7 @@ export const EVENTS: EventFraming = {
   last: () => undefined,
 }
 
-/** Each with its own type on its `event:` line. */
+/** Server-sent events with their type on the `event:` line. */
 export const NAMED_EVENTS: EventFraming = {
   ...EVENTS,
   frame: (event) => encodeSse({ event: String(event.type), data: JSON.stringify(event) }),
@@ -29,7 +29,7 @@ export const ARRAY: EventFraming = {
   last: (count) => (count === 0 ? "[]" : "\n]\n"),
 }
 
-/** One of each in turn, until all have ended: how several candidates arrive at once. */
+/** Yields one item of each row in turn until all have ended, as several candidates arrive in one stream. */
 export function* interleave<Item>(rows: readonly Generator<Item>[]): Generator<Item> {
   let running = rows
   while (running.length > 0) {

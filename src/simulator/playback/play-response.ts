@@ -1,20 +1,20 @@
-// Plays the acts of an answer in this process: what fetch would have given for them on a network.
+// Plays a response's steps in this process, as the Response that `fetch` would return for them.
 import type { HeadStep, ResponseStep } from "./response-steps.ts"
 
 export interface ResponsePlayback {
   readonly steps: Iterator<ResponseStep>
-  /** To be called when the caller leaves before the end. */
+  /** Called when the client leaves before the end. */
   onClientGone(): void
 }
 
-/** Rejects where no answer comes; a body that breaks fails when it is read to there. */
+/** Rejects if no response comes; a body that breaks fails when it is read up to there. */
 export async function playResponse({ steps, onClientGone }: ResponsePlayback, signal: AbortSignal): Promise<Response> {
   const clock = new PlaybackClock(signal)
   try {
     for (;;) {
-      const act = nextOf(steps)
-      if (act.kind === "head") return startResponse(act, { steps: steps, onClientGone: onClientGone, clock, signal })
-      await clock.pass(act)
+      const step = nextOf(steps)
+      if (step.kind === "head") return startResponse(step, { steps, onClientGone, clock, signal })
+      await clock.pass(step)
     }
   } catch (thrown) {
     onClientGone()
@@ -27,10 +27,10 @@ interface FetchPlayback extends ResponsePlayback {
   readonly signal: AbortSignal
 }
 
-function startResponse({ status, headers: said, length }: HeadStep, playing: FetchPlayback): Response {
+function startResponse({ status, headers: stepHeaders, length }: HeadStep, playing: FetchPlayback): Response {
   const { steps } = playing
-  if (length === undefined) return new Response(bodyOf(playing, []), { status, headers: said })
-  const headers = { ...said, "content-length": String(length) }
+  if (length === undefined) return new Response(bodyOf(playing, []), { status, headers: stepHeaders })
+  const headers = { ...stepHeaders, "content-length": String(length) }
   // A body in one piece needs no stream.
   const first = nextOf(steps)
   if (first.kind !== "write") return new Response(bodyOf(playing, [first]), { status, headers })
@@ -39,7 +39,7 @@ function startResponse({ status, headers: said, length }: HeadStep, playing: Fet
   return new Response(body, { status, headers })
 }
 
-/** One write for each read; `begun` are acts that were looked at already. */
+/** A stream that makes one write per read; `begun` are steps that were already taken from `steps`. */
 function bodyOf(
   { steps, onClientGone, clock, signal }: FetchPlayback,
   begun: ResponseStep[],
@@ -49,16 +49,18 @@ function bodyOf(
   const done = () => signal.removeEventListener("abort", leave)
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
     for (;;) {
-      const act = begun.shift() ?? nextOf(steps)
-      if (act.kind === "write") {
-        if (act.data.length === 0) continue
-        return controller.enqueue(typeof act.data === "string" ? encoder.encode(act.data) : Uint8Array.from(act.data))
+      const step = begun.shift() ?? nextOf(steps)
+      if (step.kind === "write") {
+        if (step.data.length === 0) continue
+        return controller.enqueue(
+          typeof step.data === "string" ? encoder.encode(step.data) : Uint8Array.from(step.data),
+        )
       }
-      if (act.kind === "end") {
+      if (step.kind === "end") {
         done()
         return controller.close()
       }
-      await clock.pass(act)
+      await clock.pass(step)
     }
   }
   return new ReadableStream<Uint8Array>(
@@ -76,17 +78,17 @@ function bodyOf(
         onClientGone()
       },
     },
-    // Nothing is made before it is read.
+    // Nothing is generated before it is read.
     { highWaterMark: 0 },
   )
 }
 
-function nextOf(acts: Iterator<ResponseStep>): ResponseStep {
-  const { done, value } = acts.next()
+function nextOf(steps: Iterator<ResponseStep>): ResponseStep {
+  const { done, value } = steps.next()
   return done ? { kind: "end", isFault: false } : value
 }
 
-/** Lets time pass as the acts want it; what has no end of its own ends with the signal. */
+/** Waits as the steps require; a stall ends only with the signal. */
 class PlaybackClock {
   readonly #signal: AbortSignal
   #dueAt = performance.now()
@@ -95,17 +97,17 @@ class PlaybackClock {
     this.#signal = signal
   }
 
-  async pass(act: ResponseStep): Promise<void> {
-    if (act.kind === "cut" || act.kind === "reset") throw connectionLost()
-    if (act.kind === "stall") await pauseFor(undefined, this.#signal)
-    if (act.kind !== "wait") return
-    this.#dueAt += act.ms
+  async pass(step: ResponseStep): Promise<void> {
+    if (step.kind === "cut" || step.kind === "reset") throw connectionLost()
+    if (step.kind === "stall") await pauseFor(undefined, this.#signal)
+    if (step.kind !== "wait") return
+    this.#dueAt += step.ms
     const ms = this.#dueAt - performance.now()
     if (ms > 0) await pauseFor(ms, this.#signal)
   }
 }
 
-/** Resolves after a time, where one is given; rejects with the signal's reason. */
+/** Resolves after `ms`, if given; rejects with the signal's reason. */
 function pauseFor(ms: number | undefined, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = ms === undefined ? undefined : setTimeout(ended, ms)
@@ -120,7 +122,7 @@ function pauseFor(ms: number | undefined, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** What fetch fails with for a connection that was closed or reset, before or amid an answer. */
+/** The error that `fetch` raises for a connection that was closed or reset. */
 function connectionLost(): TypeError {
   return Object.assign(new TypeError("ECONNRESET: The socket connection was closed unexpectedly."), {
     code: "ECONNRESET",

@@ -1,4 +1,5 @@
-// An answer as a row of acts: head, writes, waits, and how it ends. Whoever plays them decides what they are made of.
+// A response as a sequence of steps: head, writes, waits, and its end. A player turns them into a Response or into
+// bytes on a socket.
 import type { JsonObject } from "../../canonical/json.ts"
 import type { SimulatedFault, SimulatorDirectives } from "../directives.ts"
 import type { SimulatedFailure, VendorErrorFormat } from "../error-format.ts"
@@ -13,16 +14,16 @@ export interface HeadStep {
   readonly kind: "head"
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** How many bytes are announced; absent for a stream. */
+  /** The content length; absent for a stream. */
   readonly length?: number
 }
 
 export interface WriteStep {
   readonly kind: "write"
   readonly data: string | Uint8Array
-  /** How much of the output this says. */
+  /** Output tokens that this write carries. */
   readonly tokens: number
-  /** Must not be joined with what comes before or after. */
+  /** Must not be joined with other writes. */
   readonly apart?: true
 }
 
@@ -32,13 +33,13 @@ interface WaitStep {
 }
 
 export interface EndStep {
-  /** A clean end, a closed connection, one that is reset, or silence. */
+  /** A clean end, a closed or reset connection, or silence. */
   readonly kind: "end" | "cut" | "reset" | "stall"
   readonly isFault: boolean
 }
 
 export interface ResponseScene {
-  readonly wishes: SimulatorDirectives
+  readonly directives: SimulatorDirectives
   readonly errorFormat: VendorErrorFormat
   readonly pace: TokenPace
   readonly requestId: string
@@ -50,18 +51,18 @@ const GARBAGE = new Uint8Array([
 ])
 const PAGE = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body>Bad Gateway</body></html>\n"
 
-/** Acts of the answer, and of what was asked to happen to it. */
+/** The steps of a reply, including the requested faults. */
 export function* responseSteps(
   reply: SimulatedReply | SimulatedFailure,
-  stage: ResponseScene,
+  scene: ResponseScene,
 ): Generator<ResponseStep> {
-  const { faults, html } = stage.wishes
+  const { faults, html } = scene.directives
   const early = faults.find(({ at }) => at === "before-headers")
   if (early) yield endStep(early)
-  else if (html) yield* bodySteps({ text: PAGE, tokens: 0, contentType: "text/html", isFault: true }, stage)
-  else if ("status" in reply) yield* failureSteps(reply, stage)
-  else if ("whole" in reply) yield* wholeSteps(reply, stage)
-  else yield* streamSteps(reply, stage)
+  else if (html) yield* bodySteps({ text: PAGE, tokens: 0, contentType: "text/html", isFault: true }, scene)
+  else if ("status" in reply) yield* failureSteps(reply, scene)
+  else if ("whole" in reply) yield* wholeSteps(reply, scene)
+  else yield* streamSteps(reply, scene)
 }
 
 /** A body that is sent in one piece. */
@@ -74,62 +75,62 @@ interface WholeBody {
   readonly isFault?: boolean
 }
 
-function failureSteps(failure: SimulatedFailure, stage: ResponseScene): Generator<ResponseStep> {
-  const text = JSON.stringify(stage.errorFormat.errorBody(failure))
-  const headers = hintHeaders(stage.wishes.hints, Date.now())
-  return brokenBodySteps({ text, tokens: 0, status: failure.status, headers }, stage)
+function failureSteps(failure: SimulatedFailure, scene: ResponseScene): Generator<ResponseStep> {
+  const text = JSON.stringify(scene.errorFormat.errorBody(failure))
+  const headers = hintHeaders(scene.directives.hints, Date.now())
+  return brokenBodySteps({ text, tokens: 0, status: failure.status, headers }, scene)
 }
 
-function* wholeSteps({ whole, charge }: WholeReply, stage: ResponseScene): Generator<ResponseStep> {
-  const { wishes, errorFormat, pace } = stage
+function* wholeSteps({ whole, charge }: WholeReply, scene: ResponseScene): Generator<ResponseStep> {
+  const { directives, errorFormat, pace } = scene
   const tokens = charge?.outputTokens ?? 0
   const ms = charge ? pace.wholeMs(tokens) : 0
   if (ms > 0) yield { kind: "wait", ms }
-  yield* brokenBodySteps({ text: wholeText(whole, { fault: wishes.usage, voice: errorFormat }), tokens }, stage)
+  yield* brokenBodySteps({ text: wholeText(whole, { fault: directives.usage, errorFormat }), tokens }, scene)
 }
 
-/** A body has no events: what happens after some of them happens after half of its bytes. */
-function* brokenBodySteps(body: WholeBody, stage: ResponseScene): Generator<ResponseStep> {
-  const [fault] = stage.wishes.faults
-  if (!fault) return yield* bodySteps(body, stage)
+/** A whole body has no events, so a fault after N events happens after half of its bytes. */
+function* brokenBodySteps(body: WholeBody, scene: ResponseScene): Generator<ResponseStep> {
+  const [fault] = scene.directives.faults
+  if (!fault) return yield* bodySteps(body, scene)
   if (fault.effect === "error") {
-    const text = JSON.stringify(stage.errorFormat.errorBody(failureOf(stage)))
-    return yield* bodySteps({ text, tokens: 0, isFault: true }, stage)
+    const text = JSON.stringify(scene.errorFormat.errorBody(failureOf(scene)))
+    return yield* bodySteps({ text, tokens: 0, isFault: true }, scene)
   }
   const bytes = Buffer.from(body.text)
   const sent = fault.effect === "garbage" ? GARBAGE : bytes.subarray(0, fault.at === 0 ? 0 : bytes.length >> 1)
-  yield headStep(body, { stage, length: isConnectionFault(fault) ? bytes.length : sent.length })
-  // The answer was made whole before it broke, and costs as much.
-  yield* writeSteps(sent, { tokens: fault.effect === "garbage" ? 0 : body.tokens, stage })
+  yield headStep(body, { scene, length: isConnectionFault(fault) ? bytes.length : sent.length })
+  // The answer was generated completely before it broke, so it costs as much.
+  yield* writeSteps(sent, { tokens: fault.effect === "garbage" ? 0 : body.tokens, scene })
   yield endStep(fault)
 }
 
-function* bodySteps(body: WholeBody, stage: ResponseScene): Generator<ResponseStep> {
-  yield headStep(body, { stage, length: Buffer.byteLength(body.text) })
-  yield* writeSteps(body.text, { tokens: body.tokens, stage })
+function* bodySteps(body: WholeBody, scene: ResponseScene): Generator<ResponseStep> {
+  yield headStep(body, { scene, length: Buffer.byteLength(body.text) })
+  yield* writeSteps(body.text, { tokens: body.tokens, scene })
   yield { kind: "end", isFault: body.isFault ?? false }
 }
 
 function headStep(
   { status = 200, contentType, headers }: Partial<WholeBody>,
-  { stage, length }: { stage: ResponseScene; length?: number },
+  { scene, length }: { scene: ResponseScene; length?: number },
 ): HeadStep {
-  const { contentType: usual, requestIdHeader } = stage.errorFormat
-  const own = { "content-type": contentType ?? usual, [requestIdHeader]: stage.requestId }
+  const { contentType: usual, requestIdHeader } = scene.errorFormat
+  const own = { "content-type": contentType ?? usual, [requestIdHeader]: scene.requestId }
   return { kind: "head", status, headers: { ...own, ...headers }, ...(length !== undefined && { length }) }
 }
 
-function* streamSteps(reply: StreamedReply, stage: ResponseScene): Generator<ResponseStep> {
-  const { pace } = stage
-  const faultAt = new Map(stage.wishes.faults.map((fault) => [fault.at, fault]))
-  yield headStep({ contentType: reply.framing.contentType }, { stage })
+function* streamSteps(reply: StreamedReply, scene: ResponseScene): Generator<ResponseStep> {
+  const { pace } = scene
+  const faultAt = new Map(scene.directives.faults.map((fault) => [fault.at, fault]))
+  yield headStep({ contentType: reply.framing.contentType }, { scene })
   let count = 0
-  for (const { text, tokens, afterMs = 0 } of frames(reply, stage)) {
+  for (const { text, tokens, afterMs = 0 } of frames(reply, scene)) {
     const fault = faultAt.get(count)
-    if (fault && fault.effect !== "broken-json") return yield* breakOffSteps(fault, { stage, count })
+    if (fault && fault.effect !== "broken-json") return yield* breakOffSteps(fault, { scene, count })
     const ms = pace.waitMs(tokens) + afterMs
     if (ms > 0) yield { kind: "wait", ms }
-    yield* writeSteps(fault ? halveJson(text) : text, { tokens, stage })
+    yield* writeSteps(fault ? halveJson(text) : text, { tokens, scene })
     count++
   }
   const late = faultAt.get(count)
@@ -139,19 +140,21 @@ function* streamSteps(reply: StreamedReply, stage: ResponseScene): Generator<Res
 interface TextFrame {
   readonly text: string
   readonly tokens: number
-  /** Of silence before it. */
+  /** Silence before the frame. */
   readonly afterMs?: number
 }
 
-/** The stream's frames, the closing one among them, the usage as asked for. */
-function* frames({ events, framing }: StreamedReply, { wishes, errorFormat }: ResponseScene): Generator<TextFrame> {
-  const { usage: fault, endingMs = 0 } = wishes
+/** The stream's frames, including the closing one, with the requested usage fault. */
+function* frames({ events, framing }: StreamedReply, { directives, errorFormat }: ResponseScene): Generator<TextFrame> {
+  const { usage: fault, endingMs = 0 } = directives
   let count = 0
   let final: JsonObject | undefined
-  for (const said of events) {
-    if (said.isFinal) final = said.event
-    const sent: readonly SimulatedEvent[] = fault ? withFaultyUsage(said, { fault, voice: errorFormat }) : [said]
-    const afterMs = said.isFinal || final ? endingMs : 0
+  for (const simulatedEvent of events) {
+    if (simulatedEvent.isFinal) final = simulatedEvent.event
+    const sent: readonly SimulatedEvent[] = fault
+      ? withFaultyUsage(simulatedEvent, { fault, errorFormat })
+      : [simulatedEvent]
+    const afterMs = simulatedEvent.isFinal || final ? endingMs : 0
     for (const { event, tokens } of sent) yield { text: framing.frame(event, count++), tokens, afterMs }
   }
   const last = framing.last(count)
@@ -161,12 +164,12 @@ function* frames({ events, framing }: StreamedReply, { wishes, errorFormat }: Re
 
 function* breakOffSteps(
   fault: SimulatedFault,
-  { stage, count }: { stage: ResponseScene; count: number },
+  { scene, count }: { scene: ResponseScene; count: number },
 ): Generator<ResponseStep> {
-  if (fault.effect === "garbage") yield* writeSteps(GARBAGE, { tokens: 0, stage })
+  if (fault.effect === "garbage") yield* writeSteps(GARBAGE, { tokens: 0, scene })
   if (fault.effect === "error") {
-    // Google's clients recognise an error inside a stream only where it comes alone.
-    yield { kind: "write", data: stage.errorFormat.errorFrame(failureOf(stage), count), tokens: 0, apart: true }
+    // Google's clients recognise an error inside a stream only if it arrives in a chunk of its own.
+    yield { kind: "write", data: scene.errorFormat.errorFrame(failureOf(scene), count), tokens: 0, apart: true }
   }
   yield endStep(fault)
 }
@@ -175,33 +178,35 @@ function isConnectionFault({ effect }: SimulatedFault): boolean {
   return effect === "cut" || effect === "reset" || effect === "stall"
 }
 
-/** How it ends for one who was asked to break off. */
 function endStep({ effect }: SimulatedFault): EndStep {
   return { kind: effect === "cut" || effect === "reset" || effect === "stall" ? effect : "end", isFault: true }
 }
 
-/** Half of the frame's JSON, its lines kept: the frame is one, what is in it is not. */
+/** Cuts the frame's JSON in half: the frame stays valid, its data does not. */
 function halveJson(text: string): string {
   return text.replace(/[{[].*/, (json) => json.slice(0, Math.ceil(json.length / 2)))
 }
 
-/** The failure asked for; the status decides its kind. */
-export function failureOf({ wishes, requestId }: Pick<ResponseScene, "wishes" | "requestId">): SimulatedFailure {
-  const status = statusOf(wishes) ?? DEFAULT_ERROR_STATUS
-  const retrySeconds = retryInfoSeconds(wishes.hints)
+/** The requested failure; the status decides its kind. */
+export function failureOf({
+  directives,
+  requestId,
+}: Pick<ResponseScene, "directives" | "requestId">): SimulatedFailure {
+  const status = statusOf(directives) ?? DEFAULT_ERROR_STATUS
+  const retrySeconds = retryInfoSeconds(directives.hints)
   return { status, message: `The simulator was asked to fail with status ${status}.`, requestId, retrySeconds }
 }
 
-/** A hint when to come back goes with 429, unless another status was asked for. */
+/** A retry hint implies 429 unless another status is requested. */
 export function statusOf({ status, hints }: SimulatorDirectives): number | undefined {
   return status ?? (hints.length > 0 ? 429 : undefined)
 }
 
 function* writeSteps(
   data: string | Uint8Array,
-  { tokens, stage }: { tokens: number; stage: ResponseScene },
+  { tokens, scene }: { tokens: number; scene: ResponseScene },
 ): Generator<WriteStep> {
-  const { splitBytes } = stage.wishes
+  const { splitBytes } = scene.directives
   if (splitBytes === undefined) return yield { kind: "write", data, tokens }
   const bytes = Buffer.from(data as string)
   for (let at = 0; at < bytes.length; at += splitBytes) {

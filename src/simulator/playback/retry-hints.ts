@@ -1,12 +1,12 @@
-// When to come back, in each of the forms that vendors say it in.
+// Retry hints in each of the vendors' formats.
 import type { RetryHint } from "../directives.ts"
 
-/** The headers of these hints; what is said in the body has none. */
+/** The headers of these hints; hints in the body have none. */
 export function hintHeaders(hints: readonly RetryHint[], now: number): Record<string, string> {
   return Object.assign({}, ...hints.map(({ form, amount }) => HEADERS[form](amount, now)))
 }
 
-/** What Google says in the body. */
+/** The delay that Google reports in the body. */
 export function retryInfoSeconds(hints: readonly RetryHint[]): number | undefined {
   return hints.findLast(({ form }) => form === "retry-info")?.amount
 }
@@ -37,7 +37,7 @@ const HEADERS: Readonly<Record<RetryHint["form"], (amount: number, now: number) 
   "retry-info": () => ({}),
 }
 
-/** As OpenAI writes it: `1h2m3s`, without what is zero before the first unit. */
+/** A duration as OpenAI writes it: `1h2m3s`, without leading zero units. */
 function goDuration(seconds: number): string {
   const hours = Math.floor(seconds / 3600)
   const minutes = Math.floor((seconds % 3600) / 60)

@@ -1,18 +1,18 @@
-// Plays the acts of an answer on a socket: chunks, pauses, FIN and RST as they are on a network.
+// Plays a response's steps on a socket: chunks, pauses, FIN and RST.
 import { STATUS_CODES } from "node:http"
 import type { Socket } from "node:net"
 import type { ResponsePlayback } from "./play-response.ts"
 import type { HeadStep, ResponseStep, WriteStep } from "./response-steps.ts"
 
-/** What is written together with what follows it, at most. */
+/** Maximum length of writes that are joined. */
 const MAX_JOINED_CHARACTERS = 16 * 1024
-/** How long what was written has to arrive before a reset, which takes along what is still on its way. */
+/** Time for written bytes to arrive before a reset, which discards bytes on their way. */
 const ARRIVAL_MS = 20
 
 export interface SocketPlayback {
   readonly playback: ResponsePlayback
   readonly keepsAlive: boolean
-  /** The answer has ended well, and the connection may carry another. */
+  /** The answer is complete, and the connection may carry another. */
   readonly onEnd: () => void
 }
 
@@ -31,7 +31,7 @@ export class SocketPlayer {
     this.#play()
   }
 
-  /** The caller has gone. */
+  /** Called when the client has gone. */
   leave(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -39,7 +39,7 @@ export class SocketPlayer {
     this.#playing.playback.onClientGone()
   }
 
-  /** Goes on until something has to be waited for. */
+  /** Plays until a step has to wait. */
   readonly #play = (): void => {
     while (!this.#isOver) {
       const { done, value } = this.#playing.playback.steps.next()
@@ -47,15 +47,15 @@ export class SocketPlayer {
     }
   }
 
-  /** Whether the next act may follow at once. */
-  #goesOn(act: ResponseStep): boolean {
-    switch (act.kind) {
+  /** False if the next step has to wait. */
+  #goesOn(step: ResponseStep): boolean {
+    switch (step.kind) {
       case "head":
-        return this.#begin(act)
+        return this.#begin(step)
       case "write":
-        return this.#write(act)
+        return this.#write(step)
       case "wait":
-        return this.#wait(act.ms)
+        return this.#wait(step.ms)
       case "end":
         this.#end()
         return false
@@ -63,7 +63,7 @@ export class SocketPlayer {
         this.#flush()
         return false
       default:
-        this.#breakOff(act.kind)
+        this.#breakOff(step.kind)
         return false
     }
   }
@@ -80,7 +80,7 @@ export class SocketPlayer {
   #write({ data, apart }: WriteStep): boolean {
     if (data.length === 0) return true
     if (apart) {
-      // What is written in a turn of its own leaves in a segment of its own.
+      // A write in its own turn of the event loop leaves in its own segment.
       this.#flush()
       if (this.#sendThenPlay(this.#framed(data))) this.#timer = setTimeout(this.#play, 0)
       return false
@@ -99,14 +99,14 @@ export class SocketPlayer {
     return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")])
   }
 
-  /** Waits are counted from the beginning, so that none is late because of those before it. */
+  /** Waits are measured from the beginning, so that delays do not accumulate. */
   #wait(ms: number): boolean {
     this.#dueAt += ms
     const left = this.#dueAt - performance.now()
     if (left <= 0) return true
     const isTaken = this.#flush()
     this.#timer = setTimeout(() => {
-      // Who has not taken what was written is not given more.
+      // A client that has not read the last write gets no more.
       if (isTaken || !this.#socket.writableNeedDrain) this.#play()
       else this.#socket.once("drain", this.#play)
     }, left)
@@ -140,7 +140,7 @@ export class SocketPlayer {
     return false
   }
 
-  /** Whether the reader keeps up. */
+  /** False if the socket's buffer is full. */
   #flush(): boolean {
     if (this.#unsent === "") return true
     const bytes = this.#unsent

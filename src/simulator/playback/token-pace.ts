@@ -1,4 +1,4 @@
-// When each token comes: the time to the first, the rate of the rest, and a jitter that the seed decides.
+// Timing of tokens: the time to the first, the rate of the rest, and a jitter derived from the seed.
 import { randomNumbers } from "../digest.ts"
 import type { SimulatedSpeed } from "../directives.ts"
 
@@ -12,20 +12,22 @@ export class TokenPace {
     this.#random = randomNumbers(seed)
   }
 
-  /** How long these tokens take. What says none comes along at once. */
+  /** The time these tokens take; an event without tokens takes none. */
   waitMs(tokens: number): number {
     if (tokens === 0) return 0
-    const wait = this.#begun ? this.#spokenMs(tokens) : (this.#speed.firstTokenMs ?? 0) + this.#spokenMs(tokens - 1)
+    const wait = this.#begun
+      ? this.#generationMs(tokens)
+      : (this.#speed.firstTokenMs ?? 0) + this.#generationMs(tokens - 1)
     this.#begun = true
     return wait === 0 ? 0 : wait * this.#jitter()
   }
 
-  /** How long a whole answer of so many tokens takes, and be it of none. */
+  /** The time a whole answer takes, even one without tokens. */
   wholeMs(tokens: number): number {
     return this.waitMs(Math.max(1, tokens))
   }
 
-  #spokenMs(tokens: number): number {
+  #generationMs(tokens: number): number {
     const { tokensPerSecond } = this.#speed
     return tokensPerSecond === undefined ? 0 : (tokens * 1000) / tokensPerSecond
   }

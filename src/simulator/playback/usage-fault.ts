@@ -1,4 +1,4 @@
-// Usage that is not what it should be: left out, absurd, repeated, or late.
+// Faulty usage: missing, absurd, repeated or late.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { UsageFault } from "../directives.ts"
 import type { VendorErrorFormat } from "../error-format.ts"
@@ -6,7 +6,7 @@ import type { SimulatedEvent } from "../simulated-call.ts"
 
 interface UsageFaultContext {
   readonly fault: UsageFault
-  readonly voice: VendorErrorFormat
+  readonly errorFormat: VendorErrorFormat
 }
 
 const COUNTS: Partial<Record<UsageFault, (count: number) => Json>> = {
@@ -16,28 +16,28 @@ const COUNTS: Partial<Record<UsageFault, (count: number) => Json>> = {
   text: () => "NaN",
 }
 
-/** What is sent in place of this event. */
-export function withFaultyUsage(said: SimulatedEvent, faulty: UsageFaultContext): SimulatedEvent[] {
-  if (faulty.fault === "twice") return said.isFinal ? [said, { ...said, tokens: 0 }] : [said]
-  const event = editUsage(said.event, faulty)
-  return isUsageOnly(event, said) ? [] : [{ ...said, event }]
+/** The events sent in place of the original. */
+export function withFaultyUsage(original: SimulatedEvent, faulty: UsageFaultContext): SimulatedEvent[] {
+  if (faulty.fault === "twice") return original.isFinal ? [original, { ...original, tokens: 0 }] : [original]
+  const event = editUsage(original.event, faulty)
+  return isUsageOnly(event, original) ? [] : [{ ...original, event }]
 }
 
-/** A whole answer's text; here too every count is edited, or the member written twice. */
+/** The text of a whole answer, with every count changed or the usage member repeated. */
 export function wholeText(
   whole: JsonObject,
-  { fault, voice }: { fault: UsageFault | undefined; voice: VendorErrorFormat },
+  { fault, errorFormat }: { fault: UsageFault | undefined; errorFormat: VendorErrorFormat },
 ): string {
   if (fault === undefined || fault === "after-end") return JSON.stringify(whole)
-  if (fault !== "twice") return JSON.stringify(editUsage(whole, { fault, voice }))
-  const { usageMember } = voice
+  if (fault !== "twice") return JSON.stringify(editUsage(whole, { fault, errorFormat }))
+  const { usageMember } = errorFormat
   const again = usageMember in whole ? `,"${usageMember}":${JSON.stringify(whole[usageMember])}` : ""
   return `${JSON.stringify(whole).slice(0, -1)}${again}}`
 }
 
-/** Usage stands in the event itself, or in the message or response that the event brings. */
+/** Usage is in the event itself, or in its message or response. */
 function editUsage(event: JsonObject, faulty: UsageFaultContext): JsonObject {
-  const { usageMember } = faulty.voice
+  const { usageMember } = faulty.errorFormat
   const changed: Record<string, Json> = { ...event }
   for (const inner of ["message", "response"]) {
     const holder = event[inner]
@@ -58,7 +58,7 @@ function editCounts(value: Json, count: (count: number) => Json): Json {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, editCounts(member ?? null, count)]))
 }
 
-/** OpenAI's last chunk holds nothing beside the usage. */
+/** OpenAI's last chunk holds only the usage. */
 function isUsageOnly(event: JsonObject, { isFinal }: SimulatedEvent): boolean {
   return isFinal === true && Array.isArray(event.choices) && event.choices.length === 0 && !("usage" in event)
 }

@@ -1,7 +1,7 @@
-// A small checker of JSON schemas, written apart from what makes values for them.
+// A small JSON schema checker, independent of the code that makes instances.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 
-/** Where and why the value breaks the schema; nothing where it does not. */
+/** Every violation of the schema, with its path. */
 export function violations(value: Json, schema: Json, root: Json = schema, at = "$"): string[] {
   if (schema === true) return []
   if (schema === false) return [`${at}: nothing is allowed`]

@@ -1,15 +1,15 @@
-// Resolves what a JSON schema says by reference, by combination and by choice into one plain schema.
+// Flattens the references, combinations and choices of a JSON schema into one plain schema.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { list, number, object, texts } from "../endpoints/json-members.ts"
 
 interface FlattenOptions {
-  /** What references start from. */
+  /** The schema that references resolve against. */
   readonly root: Json
-  /** Of several choices the one that ends soonest is wanted. */
+  /** True if the choice that ends soonest is preferred. */
   readonly isDeep: boolean
 }
 
-/** A schema that is made of itself would be resolved for ever. */
+/** Bounds the resolution of a schema that contains itself. */
 const MAX_STEPS = 200
 
 export function flatten(schema: Json, options: FlattenOptions): JsonObject {
@@ -32,7 +32,7 @@ export function flatten(schema: Json, options: FlattenOptions): JsonObject {
   return flattened(schema)
 }
 
-/** Google writes types in capitals, and counts as text. */
+/** Google writes types in capitals, and counts as strings. */
 function normalizeSchema(schema: JsonObject): JsonObject {
   const { type } = schema
   const counts = ["minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"]
@@ -70,7 +70,7 @@ function choose(choices: readonly Json[], { flat, options }: { flat: JsonObject;
   return ranked.sort((a, b) => a.rank - b.rank)[0]?.choice ?? choices[0] ?? true
 }
 
-/** What a choice says at first sight: its own members, or those of what it refers to. */
+/** A choice's own members, or those of the schema it refers to. */
 function shallowSchema(choice: Json, root: Json): JsonObject {
   let at = choice
   for (let hops = 0; hops < 8; hops++) {
@@ -89,7 +89,7 @@ function isEmpty(value: Json | undefined): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-/** Anything rather than null; but far down, whatever ends soonest. */
+/** Prefers anything to null; deep inside a value, the choice that ends soonest. */
 function rank(choice: JsonObject, { isDeep }: FlattenOptions): number {
   const isNull = choice.type === "null" || choice.const === null
   if (!isDeep) return isNull ? 1 : 0
@@ -105,7 +105,7 @@ const larger: CombineMembers = (a, b) => (Number(b) > Number(a) ? b : a)
 const smaller: CombineMembers = (a, b) => (Number(b) < Number(a) ? b : a)
 const both: CombineMembers = (a, b) => ({ allOf: [a, b] })
 
-/** How two schemas' members are one member; others are taken from the second. */
+/** Rules for members that both schemas have; by default the second schema's member is used. */
 const COMBINED: Readonly<Record<string, CombineMembers>> = {
   properties: (a, b) => {
     const [first, second] = [object(a), object(b)]

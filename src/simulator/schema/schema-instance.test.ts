@@ -20,7 +20,7 @@ const tree = {
   },
 }
 
-describe("what is made satisfies the schema", () => {
+describe("an instance of a schema", () => {
   const schemas: Record<string, Json> = {
     "an empty schema": {},
     "the schema that allows all": true,
@@ -31,7 +31,11 @@ describe("what is made satisfies the schema", () => {
     },
     "a constant": { const: { a: [1, null] } },
     "an enumeration": { enum: ["red", "green"] },
-    "a required member nobody described": { type: "object", required: ["x"], additionalProperties: { type: "number" } },
+    "a required member without a description": {
+      type: "object",
+      required: ["x"],
+      additionalProperties: { type: "number" },
+    },
     "a map": { type: "object", additionalProperties: { type: "boolean" }, minProperties: 3 },
     "few properties": { type: "object", properties: { a: {}, b: {}, c: {} }, required: ["c"], maxProperties: 2 },
     "a list of at least three": { type: "array", items: { type: "integer" }, minItems: 3 },
@@ -89,12 +93,12 @@ describe("what is made satisfies the schema", () => {
     "anything but a vowel": { type: "string", pattern: "^[^aeiou]{3}$" },
     "a long text": { type: "string", minLength: 40, maxLength: 41 },
   }
-  test.each(Object.entries(schemas))("%s", (_, schema) => {
+  test.each(Object.entries(schemas))("an instance satisfies its schema: %s", (_, schema) => {
     expect(violations(instanceOf(schema, "value"), schema)).toEqual([])
   })
 })
 
-/** Schemas that some value satisfies. */
+/** Schemas that can be satisfied. */
 const { schema: anySchema } = fc.letrec<{ schema: Json }>((tie) => ({
   schema: fc.oneof(
     { maxDepth: 4 },
@@ -127,7 +131,7 @@ const { schema: anySchema } = fc.letrec<{ schema: Json }>((tie) => ({
   ),
 }))
 
-test("whatever the schema, what is made satisfies it, and is the same every time", () => {
+test("an instance of any satisfiable schema satisfies it, and is the same every time", () => {
   fc.assert(
     fc.property(anySchema, (schema) => {
       const made = instanceOf(schema, "value")
@@ -138,7 +142,7 @@ test("whatever the schema, what is made satisfies it, and is the same every time
   )
 })
 
-describe("a schema without end comes to one", () => {
+describe("an endless schema", () => {
   const endless: Record<string, Json> = {
     "requires itself twice": {
       type: "object",
@@ -146,22 +150,22 @@ describe("a schema without end comes to one", () => {
       required: ["a", "b"],
     },
     "is itself": { $ref: "#" },
-    "is made of itself": { allOf: [{ $ref: "#" }, { $ref: "#" }] },
+    "combines itself twice": { allOf: [{ $ref: "#" }, { $ref: "#" }] },
     "may be itself": { anyOf: [{ $ref: "#" }, { $ref: "#" }] },
-    "wants a million entries": { type: "array", minItems: 1e6, items: { type: "array", minItems: 1e6 } },
-    "wants a million letters": { type: "string", minLength: 1e9 },
+    "requires a million entries": { type: "array", minItems: 1e6, items: { type: "array", minItems: 1e6 } },
+    "requires a billion letters": { type: "string", minLength: 1e9 },
     "repeats a pattern for ever": { type: "string", pattern: "^((a{1000}){1000}){1000}$" },
   }
-  test.each(Object.entries(endless))("%s", (_, schema) => {
+  test.each(Object.entries(endless))("a schema that %s has a bounded instance", (_, schema) => {
     expect(JSON.stringify(instanceOf(schema, "value")).length).toBeLessThan(1e6)
   })
 })
 
-test("texts are plain words that say what they stand for", () => {
+test("strings are plain words that name their member", () => {
   const schema = { type: "object", properties: { command: { type: "string" } } }
   expect(instanceOf(schema, "run")).toEqual({ command: "simulated command" })
 })
 
-test("a pattern that looks around is left aside", () => {
+test("a pattern with a lookaround is ignored", () => {
   expect(instanceOf({ type: "string", pattern: "^(?=.*\\d).+$" }, "code")).toBe("simulated code")
 })

@@ -1,21 +1,21 @@
-// Makes a value that satisfies a JSON schema: every property, the least of every bound, and never without end.
+// Makes a value that satisfies a JSON schema: every property, the minimum of every bound, and always finite.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { list, number, object, texts } from "../endpoints/json-members.ts"
 import { flatten } from "./schema-flatten.ts"
 import { numberOf } from "./schema-number.ts"
 import { stringOf } from "./schema-string.ts"
 
-/** From here on only what is required is made, so that a schema that contains itself comes to an end. */
+/** From this depth on only required members are made, so that a recursive schema ends. */
 const DEEP = 4
-/** A schema that requires itself has no end at all; it is left at this many values. */
+/** A schema that requires itself never ends; the instance is cut at this many values. */
 const MAX_VALUES = 2000
 const MAX_ITEMS = 200
 
 interface InstancePosition {
-  /** What the value is called where it stands. */
+  /** The value's member name. */
   readonly name: string
   readonly depth: number
-  /** Which of several like it this is: a list may want its entries different. */
+  /** The index among similar values: a list may require distinct entries. */
   readonly variant: number
 }
 
@@ -31,27 +31,27 @@ class InstanceMaker {
     this.#root = root
   }
 
-  value(schema: Json, place: InstancePosition): Json {
+  value(schema: Json, position: InstancePosition): Json {
     this.#made++
     if (this.#made > MAX_VALUES) return null
-    const flat = flatten(schema, { root: this.#root, isDeep: place.depth >= DEEP })
+    const flat = flatten(schema, { root: this.#root, isDeep: position.depth >= DEEP })
     if (flat.const !== undefined) return flat.const
     const choices = list(flat.enum)
-    if (choices.length > 0) return choices[place.variant % choices.length] ?? null
+    if (choices.length > 0) return choices[position.variant % choices.length] ?? null
     switch (kindOf(flat)) {
       case "object":
-        return this.#object(flat, place)
+        return this.#object(flat, position)
       case "array":
-        return this.#array(flat, place)
+        return this.#array(flat, position)
       case "number":
       case "integer":
-        return numberOf(flat, place.variant)
+        return numberOf(flat, position.variant)
       case "boolean":
-        return place.variant % 2 === 0
+        return position.variant % 2 === 0
       case "null":
         return null
       default:
-        return stringOf(flat, place)
+        return stringOf(flat, position)
     }
   }
 
@@ -78,7 +78,7 @@ class InstanceMaker {
     const length = Math.min(Math.max(least, fixed.length, usual), most, MAX_ITEMS)
     const items = Array.from({ length }, (_, index) => {
       const schema = fixed[index] ?? rest
-      // Entries differ only where they must, so that ordinary lists stay plain.
+      // Entries differ only if they must, so that ordinary lists stay plain.
       const differing = flat.uniqueItems === true ? index : 0
       return this.value(schema, { name, depth: depth + 1, variant: variant + differing })
     })
@@ -94,21 +94,21 @@ function propertyNames(flat: JsonObject, { isDeep }: { isDeep: boolean }): strin
   const possible = Object.keys(properties).filter((name) => properties[name] !== false)
   const most = number(flat.maxProperties) ?? Number.POSITIVE_INFINITY
   const optional = isDeep ? [] : possible.filter((name) => !required.includes(name))
-  const kept = new Set([...required, ...optional.slice(0, Math.max(0, most - required.length))])
-  const inOrder = possible.filter((name) => kept.has(name))
+  const included = new Set([...required, ...optional.slice(0, Math.max(0, most - required.length))])
+  const inOrder = possible.filter((name) => included.has(name))
   return [...new Set([...inOrder, ...required])]
 }
 
-const TELLING: readonly (readonly [kind: string, members: readonly string[]])[] = [
+const MEMBERS_BY_TYPE: readonly (readonly [kind: string, members: readonly string[]])[] = [
   ["object", ["properties", "required", "additionalProperties", "minProperties", "patternProperties"]],
   ["array", ["items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"]],
   ["string", ["pattern", "minLength", "maxLength", "format"]],
   ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]],
 ]
 
-/** The type given, null only where there is no other; without one, what the schema's members tell. */
+/** The schema's type, null only if it is the only one; without a type, one derived from the schema's members. */
 function kindOf(flat: JsonObject): string {
   const types = typeof flat.type === "string" ? [flat.type] : texts(flat.type)
   const type = types.find((each) => each !== "null") ?? types[0]
-  return type ?? TELLING.find(([, members]) => members.some((member) => member in flat))?.[0] ?? "string"
+  return type ?? MEMBERS_BY_TYPE.find(([, members]) => members.some((member) => member in flat))?.[0] ?? "string"
 }

@@ -1,8 +1,8 @@
-// A number within a JSON schema's bounds: a small one where there is a choice.
+// A number within a JSON schema's bounds: a small one if there is a choice.
 import type { JsonObject } from "../../canonical/json.ts"
 import { list, number } from "../endpoints/json-members.ts"
 
-/** Different variants give different numbers, as far as the bounds have room. */
+/** Different variants give different numbers, as far as the bounds allow. */
 export function numberOf(flat: JsonObject, variant: number): number {
   const low = readBound(flat, { inclusive: "minimum", exclusive: "exclusiveMinimum" })
   const high = readBound(flat, { inclusive: "maximum", exclusive: "exclusiveMaximum" })
@@ -16,7 +16,7 @@ interface NumberBound {
   readonly isOpen: boolean
 }
 
-/** In older drafts `exclusiveMinimum: true` says that `minimum` itself is not allowed. */
+/** In older drafts, `exclusiveMinimum: true` excludes `minimum` itself. */
 function readBound(flat: JsonObject, { inclusive, exclusive }: { inclusive: string; exclusive: string }) {
   const closed = number(flat[inclusive])
   const open = number(flat[exclusive])
@@ -46,13 +46,13 @@ interface NumberSteps {
 function steppedNumber({ low, high, step, variant }: NumberSteps): number {
   const least = low && steps(Math.ceil, low, step)
   const most = high && steps(Math.floor, high, step)
-  // One step, where it is allowed.
+  // One step, if it is allowed.
   const first = Math.max(least ?? 1, Math.min(1, most ?? 1))
   const count = most === undefined || first + variant <= most ? first + variant : (least ?? first - variant)
   return Number((count * step).toPrecision(15))
 }
 
-/** How many steps the bound allows; a quotient such as 0.3 / 0.1 is not quite whole. */
+/** The number of steps up to the bound; a quotient such as 0.3 / 0.1 is not quite whole. */
 function steps(round: (quotient: number) => number, { at, isOpen }: NumberBound, step: number): number {
   const quotient = Number((at / step).toPrecision(12))
   const whole = round(quotient)

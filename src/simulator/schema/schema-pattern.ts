@@ -1,7 +1,7 @@
-// A string that a regular expression matches, for expressions as schemas have them: characters, classes, groups,
-// choices and repetitions. What looks around or back has no sample.
+// Samples a string that matches a regular expression, for the expressions that schemas use: characters, classes,
+// groups, choices and repetitions. Lookarounds and backreferences are not supported.
 
-interface PatternWish {
+interface PatternOptions {
   readonly minLength: number
   /** Different variants take different characters of a class. */
   readonly variant: number
@@ -31,11 +31,11 @@ const CONTROLS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", 
 
 class NoPatternSample extends Error {}
 
-export function samplePattern(pattern: string, wish: PatternWish): string | undefined {
+export function samplePattern(pattern: string, options: PatternOptions): string | undefined {
   try {
-    const shortest = new PatternSampler(pattern, { variant: wish.variant, more: 0 }).sample()
-    if (shortest.length >= wish.minLength) return shortest
-    return new PatternSampler(pattern, { variant: wish.variant, more: wish.minLength - shortest.length }).sample()
+    const shortest = new PatternSampler(pattern, { variant: options.variant, more: 0 }).sample()
+    if (shortest.length >= options.minLength) return shortest
+    return new PatternSampler(pattern, { variant: options.variant, more: options.minLength - shortest.length }).sample()
   } catch (thrown) {
     if (thrown instanceof NoPatternSample) return undefined
     throw thrown
@@ -45,7 +45,7 @@ export function samplePattern(pattern: string, wish: PatternWish): string | unde
 class PatternSampler {
   readonly #pattern: string
   readonly #variant: number
-  /** How often more than it must the next repetition that may is repeated. */
+  /** Extra repetitions that remain to reach the minimum length. */
   #more: number
   #at = 0
 
@@ -61,7 +61,7 @@ class PatternSampler {
     return sample
   }
 
-  /** The first of the alternatives; the others are read over. */
+  /** The first alternative; the others are skipped. */
   #choice(): string {
     const first = this.#sequence()
     while (this.#take("|")) this.#sequence()
@@ -69,22 +69,22 @@ class PatternSampler {
   }
 
   #sequence(): string {
-    let said = ""
+    let sample = ""
     while (this.#at < this.#pattern.length && !"|)".includes(this.#peek())) {
       const from = this.#at
       const more = this.#more
       const atom = this.#atom()
       const times = this.#times()
-      if (atom.length * times > MAX_LENGTH || said.length > MAX_LENGTH) throw new NoPatternSample()
+      if (atom.length * times > MAX_LENGTH || sample.length > MAX_LENGTH) throw new NoPatternSample()
       if (times === 0) {
         this.#more = more
         continue
       }
-      // A class repeated is the same character again, which fits as well as others would.
-      said += atom.repeat(times)
+      // A repeated class repeats one character, which matches too.
+      sample += atom.repeat(times)
       if (this.#at === from) throw new NoPatternSample()
     }
-    return said
+    return sample
   }
 
   #atom(): string {
@@ -104,9 +104,9 @@ class PatternSampler {
       if (!name) throw new NoPatternSample()
       this.#at += name[0].length
     }
-    const said = this.#choice()
+    const sample = this.#choice()
     if (!this.#take(")")) throw new NoPatternSample()
-    return said
+    return sample
   }
 
   #escape(): string {
@@ -116,7 +116,7 @@ class PatternSampler {
     return ranges ? this.#pick(ranges) : this.#literal(character)
   }
 
-  /** What a backslash and this character stand for. */
+  /** The character that an escape denotes. */
   #literal(character: string): string {
     if (Object.hasOwn(CONTROLS, character)) return CONTROLS[character] ?? ""
     const code = { u: /^[\da-f]{4}/i, x: /^[\da-f]{2}/i }[character]?.exec(this.#pattern.slice(this.#at))

@@ -1,4 +1,4 @@
-// A string of a JSON schema's format, pattern and length; otherwise plain words that no shell would act on.
+// A string that fits a JSON schema's format, pattern and length; otherwise plain words that are harmless in a shell.
 import type { JsonObject } from "../../canonical/json.ts"
 import { number, text } from "../endpoints/json-members.ts"
 import { samplePattern } from "./schema-pattern.ts"
@@ -32,7 +32,7 @@ export function stringOf(flat: JsonObject, { name, variant }: { name: string; va
     const sample = samplePattern(flat.pattern, { minLength: least, variant })
     if (sample !== undefined) return sample
   }
-  // The number comes first, so that it is not what is cut off.
+  // The number comes first so that a length limit does not cut it off.
   const words = `${variant > 0 ? `${variant + 1} ` : ""}simulated ${name}`
   const characters = [...words]
   while (characters.length < least) characters.push("x")

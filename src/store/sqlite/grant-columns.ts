@@ -1,4 +1,4 @@
-// The columns that keys and tenants have in common.
+// The columns that keys and tenants share.
 import type { BudgetLimits, Grant } from "../contract.ts"
 
 export interface GrantColumns {
@@ -16,7 +16,7 @@ export interface GrantColumns {
 
 export type SqlBindings = Record<string, string | number | bigint | null>
 
-/** For `UPDATE … SET`, and for an INSERT that names its columns. */
+/** Columns for `UPDATE … SET`, and for an INSERT that names its columns. */
 export const GRANT_COLUMNS: Readonly<Record<string, string>> = {
   models: "$models",
   strict: "$strict",
@@ -34,7 +34,7 @@ export function insertInto(table: string, columns: Readonly<Record<string, strin
   return `INSERT INTO ${table} (${Object.keys(columns).join(", ")}) VALUES (${Object.values(columns).join(", ")})`
 }
 
-/** Every column but the one it is found by. */
+/** Every column except the key of the row. */
 export function updateOf(table: string, columns: Readonly<Record<string, string>>, by: string): string {
   const set = Object.entries(columns).filter(([column]) => column !== by)
   const assigned = set.map(([column, value]) => `${column} = ${value}`).join(", ")
@@ -70,7 +70,7 @@ export function grantFrom(columns: GrantColumns): Grant {
 
 const NO_BUDGETS: BudgetLimits = {}
 
-/** Most have none, and a key is read for every caller that was not seen lately. */
+/** Most rows have none, and a key is read for every uncached caller. */
 function budgetsFrom({ budget_day, budget_week, budget_month, budget_total }: GrantColumns): BudgetLimits {
   if ((budget_day ?? budget_week ?? budget_month ?? budget_total) === null) return NO_BUDGETS
   return {

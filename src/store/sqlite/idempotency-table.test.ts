@@ -16,7 +16,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** Those named by a letter of the second half of the alphabet are another tenant's. */
+/** Names that start in the second half of the alphabet belong to another tenant. */
 const tenantOf = (name: string) => (/[n-z]/i.test(name) ? "globex" : "acme")
 
 const row = (name: string, at = 1): IdempotencyRow => ({
@@ -32,7 +32,7 @@ const answer = (bytes: number): SealedResponse => ({
 const rowsOf = (names: string) => [...names].filter((name) => store.idempotency.find(name)).join("")
 const answersOf = (names: string) => [...names].filter((name) => store.idempotency.findAnswer(name)).join("")
 
-/** Rows named by one letter each, and an answer of ten bytes for those in capitals. */
+/** Rows named by one letter each, with a response of ten bytes for capitals. */
 function insert(names: string, at = 1): void {
   for (const name of names) store.idempotency.insert(row(name, at), /[A-Z]/.test(name) ? answer(10) : undefined)
 }
@@ -42,8 +42,8 @@ const keepWithin = (bounds: IdempotencyBounds) =>
   store.idempotency.keepWithin({ ofTenant: bounds, ofAll: MANY }, "acme")
 const keepAllWithin = (ofAll: IdempotencyBounds) => store.idempotency.keepWithin({ ofTenant: MANY, ofAll }, "acme")
 
-describe("what was answered", () => {
-  test("what was answered is there after the store was closed, byte for byte", () => {
+describe("a stored answer", () => {
+  test("a stored answer survives the closing of the store, byte for byte", () => {
     store.idempotency.insert(row("a", 2 ** 52), answer(1_000_000))
     store.idempotency.insert(row("b"))
     store.close()
@@ -55,14 +55,14 @@ describe("what was answered", () => {
     expect(store.idempotency.find("c")).toBeUndefined()
   })
 
-  test("what was answered gives way to what is answered anew under the same hash, and its answer with it", () => {
+  test("a new answer under the same hash replaces the old one", () => {
     insert("A")
     store.idempotency.insert({ ...row("A", 9), requestId: "second" })
     expect(store.idempotency.find("A")).toEqual({ ...row("A", 9), requestId: "second" })
     expect(store.idempotency.findAnswer("A")).toBeUndefined()
   })
 
-  test("what was answered is undone with the transaction it is written in", () => {
+  test("a stored answer is rolled back with its transaction", () => {
     insert("A")
     const work = () => {
       insert("AB", 5)
@@ -74,8 +74,8 @@ describe("what was answered", () => {
   })
 })
 
-describe("what is from before a time", () => {
-  test("goes, of the oldest only, with its answers", () => {
+describe("rows from before a time", () => {
+  test("only the oldest rows from before a time are dropped, with their answers", () => {
     insert("aBc", 1)
     insert("D", 3)
     expect(store.idempotency.dropBefore(3, 2)).toBe(2)
@@ -85,7 +85,7 @@ describe("what is from before a time", () => {
     expect(rowsOf("aBcD")).toBe("D")
   })
 
-  test("what is from before a time waits behind a younger one that is older in the order, after a clock was set back", () => {
+  test("an old row waits behind a younger one that was inserted first, after a clock was set back", () => {
     insert("a", 100)
     insert("b", 1)
     expect(store.idempotency.dropBefore(50, 8)).toBe(0)
@@ -94,10 +94,10 @@ describe("what is from before a time", () => {
   })
 })
 
-describe("there are never more", () => {
+describe("the bounds of stored answers", () => {
   const none = { rows: 100, answerBytes: 1000 }
 
-  test("rows than the bound: the oldest go, with their answers", () => {
+  test("at the bound of rows the oldest are dropped, with their answers", () => {
     insert("ABcDe")
     keepWithin(none)
     expect(rowsOf("ABcDe")).toBe("ABcDe")
@@ -105,7 +105,7 @@ describe("there are never more", () => {
     expect([rowsOf("ABcDe"), answersOf("ABcDe")]).toEqual(["cDe", "D"])
   })
 
-  test("bytes of answers than the bound: the oldest answers go, and their rows stay", () => {
+  test("at the bound of bytes the oldest answers are dropped, and their rows stay", () => {
     insert("AbCDe")
     for (const [answerBytes, left] of [
       [30, "ACD"],
@@ -129,7 +129,7 @@ describe("there are never more", () => {
   })
 })
 
-describe("of two tenants", () => {
+describe("stored answers of two tenants", () => {
   test("each tenant's oldest entries are deleted at its own bound, and no other tenant's", () => {
     insert("NABCO")
     keepWithin({ rows: 2, answerBytes: 1000 })
@@ -149,7 +149,7 @@ describe("of two tenants", () => {
     expect(rowsOf("NOABCDEPQRS")).toBe("CDEQRS")
   })
 
-  test("the sums outlast a restart, rows that go, and answers that give way", () => {
+  test("the totals survive a restart, dropped rows and dropped answers", () => {
     insert("NABC")
     store.idempotency.dropBefore(0, 8)
     insert("B")

@@ -1,6 +1,5 @@
-// Requests that were answered under an idempotency key, and their answers. Rows are numbered as they come, so that the
-// oldest are found without an index of times; triggers keep the sums of each tenant, so that bounds are held without
-// counting.
+// Requests answered under an idempotency key, and their responses. Rows are numbered as they arrive, so that the oldest
+// are found without an index of times; triggers maintain the totals of each tenant, so that bounds need no counting.
 import type { Database } from "bun:sqlite"
 import type { IdempotencyBounds, IdempotencyRow, IdempotencyTable, SealedResponse } from "../contract.ts"
 
@@ -33,7 +32,7 @@ export function idempotencyTable(database: Database): IdempotencyTable {
      VALUES (?1, ?2, ?3, ?4, length(?4), ?5)`,
   )
   const oldest = database.query<{ at: bigint }, []>("SELECT at FROM repeats ORDER BY id LIMIT 1")
-  // Only the oldest are looked at: a search for more would read the whole table.
+  // Only the oldest rows are read: a search for more would read the whole table.
   const dropOld = database.query<{ id: bigint }, [number, number]>(
     "DELETE FROM repeats WHERE at < ?1 AND id IN (SELECT id FROM repeats ORDER BY id LIMIT ?2) RETURNING id",
   )
@@ -46,7 +45,7 @@ export function idempotencyTable(database: Database): IdempotencyTable {
       if (answer) insertAnswer.run(lastInsertRowid, answer.status, answer.contentType, answer.sealed, tenant)
     },
     dropBefore: (time, limit) => {
-      // Most often there is none, and this costs a tenth of looking for several.
+      // Most often there is none, and this costs a tenth of a search for several.
       const first = oldest.get()
       return first && first.at < time ? dropOld.all(time, limit).length : 0
     },

@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** A store as the version before wrote it: so many steps of the schema, and then what is done to it. */
+/** A store of an earlier version: the first `steps` migrations, and then the given writes. */
 function createOlderStore(steps: number, write: (database: Database) => void): void {
   const database = new Database(path)
   for (const step of migrations.slice(0, steps)) database.run(step)
@@ -32,7 +32,7 @@ const AT = DAY * 86_400_000
 
 const HELD = "0199aaac-1"
 
-/** Four requests and a top-up, of which the last row is not folded, and a request that is open. */
+/** Four requests and a top-up, of which the last row is not flushed, and an open request. */
 function writeJournal(database: Database): void {
   const rows = [
     [["top-up", "e1", null, null, DAY, AT, 5, [1000, -1000, 0, 0, 0], null]],
@@ -82,7 +82,7 @@ function writeJournal(database: Database): void {
   database.query(`INSERT INTO spend VALUES (1, ${2024 * 12 + 9}, 1, ?, ?)`).run(`key:k1\t${DAY}`, spent)
 }
 
-test("a journal without facts is taken over with all that was booked", () => {
+test("a journal without facts is migrated with all its entries", () => {
   createOlderStore(BEFORE_JOURNAL_WITH_FACTS, writeJournal)
   const { ledger, close } = openSqlite(path)
   const { entries, receipts } = ledger

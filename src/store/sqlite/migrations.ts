@@ -1,4 +1,4 @@
-// The schema, as the steps that made it. A step that was released never changes; what is new is appended.
+// The schema as a list of migrations. A released migration never changes; new ones are appended.
 
 export const migrations: readonly string[] = [
   `CREATE TABLE keys (

@@ -1,4 +1,4 @@
-// Opens the embedded store: one file, one process, migrated to the newest schema, with no less in it than its marker says.
+// Opens the embedded store: one file, one process, migrated to the newest schema, and not behind its marker.
 import { Database } from "bun:sqlite"
 import { mkdirSync, statSync } from "node:fs"
 import { dirname } from "node:path"
@@ -16,11 +16,11 @@ import { readMarker, StoreMarker, type StorePosition } from "./store-marker.ts"
 import { tenantTable } from "./tenant-table.ts"
 
 interface OpenSqliteOptions {
-  /** Called with what the store has lost. Where it returns, the store is opened all the same. */
+  /** Called with the data that the store has lost. If it returns, the store is opened nevertheless. */
   readonly onLoss?: ((what: string) => void) | undefined
 }
 
-/** For tests: gone with the process. */
+/** For tests: lost when the process ends. */
 const IN_MEMORY = ":memory:"
 
 export function openSqlite(path: string, { onLoss = refuseLoss }: OpenSqliteOptions = {}): Store {
@@ -73,7 +73,7 @@ function openTables(database: Database, onWritten: () => void) {
 
 const WRITE_METHODS = ["insert", "replace", "put", "remove"]
 
-/** The same table, reporting its changes. */
+/** The same table, with a call of `onWritten` after each change. */
 function notifyOnWrite<Table extends object>(table: Table, onWritten: () => void): Table {
   const functions = Object.entries(table).map(([name, act]) => {
     if (!WRITE_METHODS.includes(name)) return [name, act]
@@ -106,7 +106,7 @@ function createSyncAndClose(database: Database, { marker, position }: StoreClosi
   }
 }
 
-/** Undefined where the store fails; its marker then stays behind, which is never wrong. */
+/** Undefined if the store fails; its marker then stays behind, which is never wrong. */
 function readLastPosition(position: () => StorePosition): StorePosition | undefined {
   try {
     return position()
@@ -115,7 +115,7 @@ function readLastPosition(position: () => StorePosition): StorePosition | undefi
   }
 }
 
-/** Holds the file's lock until closed or until the process ends, however it ends. */
+/** Holds the file's lock until closed or until the process ends in any way. */
 function openLocked(path: string): Database {
   // Without safeIntegers, integers beyond 2^53 come back wrong.
   const database = new Database(path, { create: true, readwrite: true, safeIntegers: true })

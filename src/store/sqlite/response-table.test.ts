@@ -16,7 +16,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** Responses of ten bytes, named by one letter each: small ones are acme's, capitals globex's. */
+/** Responses of ten bytes, named by one letter each: lower case is acme's, upper case globex's. */
 const tenantOf = (name: string) => (/[A-Z]/.test(name) ? "globex" : "acme")
 
 function insert(names: string, { at = 1, bytes = 10 } = {}): void {
@@ -31,14 +31,14 @@ function insert(names: string, { at = 1, bytes = 10 } = {}): void {
 const MANY = { rows: 1000, bytes: 100_000 }
 const keepWithin = (ofTenant: ResponseBounds, tenant: string) =>
   store.responses.keepWithin({ ofTenant, ofAll: MANY }, tenant)
-/** The last one that came is not of either tenant. */
+/** By default the newest response belongs to neither tenant. */
 const keepAllWithin = (ofAll: ResponseBounds, tenant = "") =>
   store.responses.keepWithin({ ofTenant: MANY, ofAll }, tenant)
 
 const left = (names: string) => [...names].filter((name) => store.responses.find(tenantOf(name), name)).join("")
 
-describe("a response", () => {
-  test("a response is there after the store was closed, byte for byte", () => {
+describe("a stored response", () => {
+  test("a stored response survives the closing of the store, byte for byte", () => {
     insert("a", { at: 2 ** 52, bytes: 1_000_000 })
     store.close()
     store = openSqlite(join(folder, "trivium.db"))
@@ -46,7 +46,7 @@ describe("a response", () => {
     expect(store.responses.find("acme", "a")).toEqual({ tenant: "acme", id: "a", at: 2 ** 52, sealed })
   })
 
-  test("a response is its tenant's: two may have one of the same id", () => {
+  test("a stored response belongs to its tenant: two tenants may use the same id", () => {
     insert("a")
     expect(store.responses.find("globex", "a")).toBeUndefined()
     expect(store.responses.remove("globex", "a")).toBe(false)
@@ -56,7 +56,7 @@ describe("a response", () => {
     expect(store.responses.find("globex", "a")?.sealed).toHaveLength(1)
   })
 
-  test("a response is found by the ids of its items, of which the newest response has each", () => {
+  test("a stored response is found by the ids of its items, the newest one if several share an id", () => {
     insert("abA")
     const byItem = (tenant: string, item: string) => store.responses.findByItem(tenant, item)?.id
     expect([byItem("acme", "item a"), byItem("acme", "latest"), byItem("globex", "latest")]).toEqual(["a", "b", "A"])
@@ -67,7 +67,7 @@ describe("a response", () => {
     expect(byItem("acme", "item a")).toBeUndefined()
   })
 
-  test("a response is undone with the transaction it is written in, and counts for nothing", () => {
+  test("a stored response is rolled back with its transaction, and does not count", () => {
     insert("a")
     const fail = () =>
       store.ledger.transaction(() => {
@@ -81,7 +81,7 @@ describe("a response", () => {
   })
 })
 
-test("what is from before a time goes, of the oldest only", () => {
+test("only the oldest responses from before a time are dropped", () => {
   insert("abc", { at: 1 })
   insert("d", { at: 9 })
   insert("e", { at: 1 })
@@ -92,7 +92,7 @@ test("what is from before a time goes, of the oldest only", () => {
   expect(left("abcde")).toBe("d")
 })
 
-describe("there are never more", () => {
+describe("the bounds of stored responses", () => {
   test("a tenant beyond its bound loses its oldest responses, and no other tenant does", () => {
     insert("aAbBcC")
     keepWithin({ rows: 2, bytes: 1000 }, "acme")
@@ -115,7 +115,7 @@ describe("there are never more", () => {
     expect(left("abcABCDEF")).toBe("cEF")
   })
 
-  test("of all than theirs, but the one that came last stays, also where it is all that its tenant has", () => {
+  test("at the total bound the newest response stays, even if its tenant has no other", () => {
     insert("abc")
     insert("A", { bytes: 50 })
     keepAllWithin({ rows: 9, bytes: 60 }, "globex")
@@ -127,7 +127,7 @@ describe("there are never more", () => {
     expect(left("abcAB")).toBe("")
   })
 
-  test("of all than theirs, after a restart: a tenant with little keeps it, however much others bring", () => {
+  test("after a restart the total bound spares a tenant with few responses", () => {
     insert("A")
     for (const id of "abcdefghij") {
       insert(id)

@@ -1,5 +1,5 @@
-// Responses that are kept for tenants. Rows are numbered as they come, so that the oldest are found without an index of
-// times; triggers keep the sums of each tenant, so that bounds are held without counting.
+// Stored responses of tenants. Rows are numbered as they arrive, so that the oldest are found without an index of
+// times; triggers maintain the totals of each tenant, so that bounds need no counting.
 import type { Database } from "bun:sqlite"
 import type { ResponseBounds, ResponseRow, ResponseTable } from "../contract.ts"
 
@@ -31,7 +31,7 @@ export function responseTable(database: Database): ResponseTable {
     "DELETE FROM responses WHERE tenant = ?1 AND id = ?2 RETURNING number",
   )
   const oldest = database.query<{ at: bigint }, []>("SELECT at FROM responses ORDER BY number LIMIT 1")
-  // Only the oldest are looked at: a search for more would read the whole table.
+  // Only the oldest rows are read: a search for more would read the whole table.
   const dropOld = database.query<{ number: bigint }, [number, number]>(
     `DELETE FROM responses WHERE at < ?1 AND number IN (SELECT number FROM responses ORDER BY number LIMIT ?2)
      RETURNING number`,
@@ -43,7 +43,7 @@ export function responseTable(database: Database): ResponseTable {
       const row = insert.get(tenant, id, at, sealed)
       if (row) for (const item of items) insertItem.run(tenant, item, row.number)
     },
-    // What was changed counts what triggers do, too; what was returned does not.
+    // The number of changes includes those by triggers; the returned rows do not.
     remove: (tenant, id) => remove.all(tenant, id).length > 0,
     dropBefore: (time, limit) => {
       const first = oldest.get()
@@ -59,7 +59,7 @@ function createKeepWithin(database: Database): ResponseTable["keepWithin"] {
   const dropOf = database.query(
     "DELETE FROM responses WHERE number = (SELECT min(number) FROM responses WHERE tenant = ?1)",
   )
-  // A response that was kept just now has been promised to its client.
+  // A response that was just stored has been promised to its client.
   const largest = (by: "count" | "bytes") =>
     database.query<{ tenant: string }, [string]>(
       `SELECT tenant FROM response_sums WHERE tenant <> ?1 OR count > 1 ORDER BY ${by} DESC, tenant DESC LIMIT 1`,
@@ -75,7 +75,7 @@ function createKeepWithin(database: Database): ResponseTable["keepWithin"] {
   }
 }
 
-/** What there is too much of. */
+/** The exceeded bound, if any. */
 function excessOf(sums: ResponseSums | null, { rows, bytes }: ResponseBounds): "count" | "bytes" | undefined {
   if (sums === null) return undefined
   if (sums.bytes > bytes) return "bytes"

@@ -41,7 +41,7 @@ const row: KeyRow = {
   budgets: { day: 2n ** 62n, total: 0n },
 }
 
-test("what was written is there after the store was closed", () => {
+test("written rows survive the closing of the store", () => {
   const store = openSqlite(path)
   store.keys.insert(row)
   store.keys.insert({ ...row, id: "key_2", hash: "h2", models: null, expiresAt: 2 ** 53 - 1 })
@@ -52,7 +52,7 @@ test("what was written is there after the store was closed", () => {
   again.close()
 })
 
-test("a key is found by its hash and by the one before", () => {
+test("a key is found by its current and its previous hash", () => {
   const store = openSqlite(path)
   const rotated = { ...row, hash: "h3", previousHash: "h1", previousUntil: 9 }
   store.keys.insert(row)
@@ -64,14 +64,14 @@ test("a key is found by its hash and by the one before", () => {
   store.close()
 })
 
-test("a second opener is kept out and told why", () => {
+test("a second process cannot open the store, and the error says why", () => {
   const store = openSqlite(path)
   expect(() => openSqlite(path)).toThrow("in use by another process")
   store.close()
   openSqlite(path).close()
 })
 
-test("a store of a newer version is left alone", () => {
+test("a store of a newer version is not opened or changed", () => {
   openSqlite(path).close()
   const database = new Database(path)
   database.run(`PRAGMA user_version = ${migrations.length + 1}`)
@@ -79,9 +79,9 @@ test("a store of a newer version is left alone", () => {
   expect(() => openSqlite(path)).toThrow("newer Trivium")
 })
 
-test("a file that is no store is not overwritten", async () => {
+test("a file that is not a store is not overwritten", async () => {
   const other = join(folder, "notes.txt")
-  await Bun.write(other, "not a database, but something dear to somebody".repeat(100))
+  await Bun.write(other, "not a database, but valuable data".repeat(100))
   expect(() => openSqlite(other)).toThrow("Cannot open the store")
   expect(await Bun.file(other).text()).toStartWith("not a database")
 })

@@ -1,10 +1,10 @@
-// What a store has lost, by what its marker knows of it.
+// Detects data that a store has lost, by comparing it with its marker.
 import { StoreError } from "../contract.ts"
 import { type ChainMarks, chainText } from "./ledger/journal-chain.ts"
 import { markerPath, type StorePosition, type WrittenMarker } from "./store-marker.ts"
 
 interface KnownMarker {
-  /** Of the database. */
+  /** The path of the database. */
   readonly path: string
   readonly known: WrittenMarker | "unreadable"
 }
@@ -14,7 +14,7 @@ interface MarkerComparison extends KnownMarker {
   readonly chains: Pick<ChainMarks, "after">
 }
 
-/** Undefined where there was nothing in it. */
+/** Undefined if the store was empty. */
 export function describeMissingDatabase({ path, known }: KnownMarker): string | undefined {
   if (known !== "unreadable" && known.entry === 0 && known.changes === 0) return undefined
   const had =
@@ -24,7 +24,7 @@ export function describeMissingDatabase({ path, known }: KnownMarker): string | 
   return `The store ${path} is missing or empty. ${had}`
 }
 
-/** Undefined where everything is there that the marker knows of. */
+/** Undefined if everything that the marker records is there. */
 export function describeLoss({ path, known, position, chains }: MarkerComparison): string | undefined {
   const marker = markerPath(path)
   if (known === "unreadable")

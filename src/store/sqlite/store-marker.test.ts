@@ -45,7 +45,7 @@ const key: KeyRow = {
 }
 
 let requests = 0
-/** So many entries, each in a transaction of its own. */
+/** Books entries, each in its own transaction. */
 function book(store: Store, count: number): void {
   const { ledger } = store
   if (!ledger.accounts.find("tenant:acme")) ledger.transaction(() => ledger.accounts.insert("tenant:acme", null))
@@ -61,7 +61,7 @@ function bookAndClose(count: number): void {
   store.close()
 }
 
-/** The files as they are, without the marker: what a process that is killed leaves, or a backup has. */
+/** Copies the files without the marker: as a killed process leaves them, or a backup has them. */
 function copyTo(name: string): string {
   const copy = join(folder, name)
   for (const file of ["", "-wal"]) if (existsSync(path + file)) copyFileSync(path + file, copy + file)
@@ -81,8 +81,8 @@ beforeEach(() => {
   losses.length = 0
 })
 
-describe("a store that has what its marker knows of is opened", () => {
-  test("the first time, and after it was closed, folded or not", () => {
+describe("a store that matches its marker", () => {
+  test("a store is opened the first time, and after it was closed, flushed or not", () => {
     bookAndClose(3)
     const store = openSqlite(path)
     store.ledger.beginFlush()
@@ -93,7 +93,7 @@ describe("a store that has what its marker knows of is opened", () => {
     expect(readFileSync(`${path}-marker`, "utf8")).toContain('"entry":5')
   })
 
-  test("from before there were markers, and gets one", () => {
+  test("a store from before there were markers is opened, and gets one", () => {
     const database = new Database(path)
     for (const step of migrations.slice(0, 11)) database.run(step)
     database.run("PRAGMA user_version = 11")
@@ -116,7 +116,7 @@ describe("a store that has what its marker knows of is opened", () => {
     again.close()
   })
 
-  test("whichever of its two places was written last, and where one of them is torn", async () => {
+  test("a store is opened with either slot of its marker written last, and with one of them torn", async () => {
     const store = openSqlite(path)
     book(store, 1)
     store.close()
@@ -127,13 +127,13 @@ describe("a store that has what its marker knows of is opened", () => {
     openSqlite(path).close()
   })
 
-  test("that was lost before anything was in it", () => {
+  test("a store that was lost before it had entries is opened", () => {
     openSqlite(path).close()
     rmSync(path)
     bookAndClose(1)
   })
 
-  test("in memory without any marker", () => {
+  test("a store in memory is opened without a marker", () => {
     const store = openSqlite(":memory:")
     book(store, 1)
     store.close()
@@ -141,8 +141,8 @@ describe("a store that has what its marker knows of is opened", () => {
   })
 })
 
-describe("a store that has lost something is not opened, and says what", () => {
-  test("entries, of an old copy that was put back", () => {
+describe("a store that has lost data", () => {
+  test("a store that lost entries because an old copy was restored is not opened", () => {
     bookAndClose(81)
     const copy = copyTo("old")
     bookAndClose(119)
@@ -157,7 +157,7 @@ describe("a store that has lost something is not opened, and says what", () => {
     openSqlite(path).close()
   })
 
-  test("its write-ahead log, cut in half or gone", async () => {
+  test("a store whose write-ahead log is cut in half or missing is not opened", async () => {
     bookAndClose(10)
     const store = openSqlite(path)
     book(store, 200)
@@ -197,7 +197,7 @@ describe("a store that has lost something is not opened, and says what", () => {
     expect(() => openSqlite(path)).toThrow("is not the one that")
   })
 
-  test("itself: it has gone on from an old copy, and has as many entries again", () => {
+  test("a store that continued from an old copy with as many entries is not opened", () => {
     bookAndClose(5)
     const copy = copyTo("old")
     bookAndClose(2)
@@ -209,7 +209,7 @@ describe("a store that has lost something is not opened, and says what", () => {
     expect(() => openSqlite(path)).toThrow("its first 7 ledger entries are others")
   })
 
-  test("keys, where nothing was booked", () => {
+  test("a store that lost keys is not opened, even without entries", () => {
     const store = openSqlite(path)
     store.keys.insert(key)
     store.close()
@@ -230,7 +230,7 @@ describe("a store that has lost something is not opened, and says what", () => {
   })
 })
 
-test("a marker is written about once a second, however much is", async () => {
+test("a marker is written about once a second, however many writes there are", async () => {
   const store = openSqlite(path)
   const numbers = new Set<string>()
   for (let waited = 0; waited < 2500; waited += 10) {
@@ -244,7 +244,7 @@ test("a marker is written about once a second, however much is", async () => {
   expect(numbers.size).toBeLessThan(6)
 })
 
-test("what was written is on disk when it was synced, for many at once too", async () => {
+test("synced writes are on disk, for many callers at once too", async () => {
   const store = openSqlite(path)
   book(store, 1)
   await Promise.all(Array.from({ length: 50 }, () => store.sync()))

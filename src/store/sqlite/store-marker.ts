@@ -1,40 +1,40 @@
-// A file beside the database that says how far it has come. A database that is behind it, or another one, has lost what
-// was booked, and no check of its own could find that.
+// A file next to the database that records its position. A database that is behind it, or another one, has lost
+// entries, which no check of its own could detect.
 import { closeSync, fsync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs"
 
-/** What a store has been known to hold. */
+/** The position of a store. */
 export interface StorePosition {
   /** The last entry of the ledger, and the chained hash up to it. */
   readonly entry: number
   readonly chain: string
-  /** How often keys, tenants and credentials were changed. */
+  /** The number of changes to keys, tenants and credentials. */
   readonly changes: number
 }
 
 export interface WrittenMarker extends StorePosition {
-  /** The highest was written last. */
+  /** The highest one was written last. */
   readonly number: number
   readonly at: string
 }
 
 interface MarkerOptions {
-  /** Of the database. */
+  /** The path of the database. */
   readonly path: string
-  /** What is durable should the process be killed now. */
+  /** The position that survives if the process is killed now. */
   readonly position: () => StorePosition
 }
 
-/** Two places that are written in turn: whatever becomes of a write, the other one can be read. */
+/** Two slots that are written alternately: if a write fails, the other one is readable. */
 const SLOT_BYTES = 512
 const SLOTS = 2
-/** While anything is written, so often. */
+/** The interval while there are writes. */
 const WRITE_EVERY_MS = 1000
 
 export function markerPath(path: string): string {
   return `${path}-marker`
 }
 
-/** Undefined where there is no file. */
+/** Undefined if there is no file. */
 export function readMarker(path: string): WrittenMarker | "unreadable" | undefined {
   let text: string
   try {
@@ -60,7 +60,10 @@ function parseSlot(text: string): WrittenMarker | undefined {
   }
 }
 
-/** Keeps the marker of an open store. What it says is always on disk already: it never runs ahead of the database. */
+/**
+ * Maintains the marker of an open store. Its position is always durable already: the marker never runs ahead of the
+ * database.
+ */
 export class StoreMarker {
   private readonly file: number
   private log: number | undefined
@@ -76,7 +79,7 @@ export class StoreMarker {
     this.file = openSync(markerPath(options.path), known === undefined ? "w+" : "r+")
   }
 
-  /** Something was written. */
+  /** Called after a write. */
   note(): void {
     if (this.timer || this.isClosed) return
     this.timer = setTimeout(() => void this.writeLater(), WRITE_EVERY_MS)
@@ -93,7 +96,7 @@ export class StoreMarker {
     return this.waiting
   }
 
-  /** At once, for a store that has no marker yet, or a wrong one. */
+  /** Writes the marker at once, for a store that has none yet, or a wrong one. */
   begin(): void {
     const position = this.options.position()
     const isNew = position.entry === 0 && position.changes === 0
@@ -101,7 +104,7 @@ export class StoreMarker {
     this.write(position)
   }
 
-  /** Of what is known to be on disk. */
+  /** Writes a position that is known to be durable. */
   private write(position: StorePosition): void {
     this.number += 1
     const slot: WrittenMarker = { number: this.number, ...position, at: new Date().toISOString() }
@@ -109,7 +112,7 @@ export class StoreMarker {
     writeSync(this.file, text, (this.number % SLOTS) * SLOT_BYTES)
   }
 
-  /** When the database has been closed, at this position where it is known. */
+  /** Called when the database has been closed, with its position if known. */
   close(position: StorePosition | undefined): void {
     if (this.isClosed) return
     this.isClosed = true
@@ -117,7 +120,7 @@ export class StoreMarker {
     try {
       if (position) this.write(position)
     } catch {
-      // One that is behind is never wrong.
+      // A marker that is behind is never wrong.
     }
     closeSync(this.file)
     const { log } = this
@@ -128,14 +131,14 @@ export class StoreMarker {
   }
 
   private async writeLater(): Promise<void> {
-    // What is written from now on asks for another one.
+    // Later writes schedule another one.
     this.timer = undefined
     try {
       const position = this.options.position()
       await this.sync()
       if (!this.isClosed) this.write(position)
     } catch {
-      // As above; what is written next asks for another one.
+      // As above; the next write schedules another one.
     }
   }
 
@@ -153,7 +156,7 @@ export class StoreMarker {
     return this.log
   }
 
-  /** What is not in the write-ahead log any more was synced with the database when it went there. */
+  /** Pages that have left the write-ahead log were synced with the database. */
   private syncLog(): Promise<void> {
     return new Promise((resolve, reject) => {
       fsync(this.openLog(), (error) => (error ? reject(error) : resolve()))

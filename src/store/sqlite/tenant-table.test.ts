@@ -23,7 +23,7 @@ function openMigrated(count = migrations.length): Database {
   return database
 }
 
-test("a tenant comes back as it was written, and as it was changed", () => {
+test("a tenant is read as it was written, and as it was changed", () => {
   const tenants = tenantTable(openMigrated())
   tenants.insert(row)
   tenants.insert({ ...row, name: "Acme" })
@@ -34,7 +34,7 @@ test("a tenant comes back as it was written, and as it was changed", () => {
   expect(tenants.list()).toEqual([{ ...row, name: "Acme" }, changed])
 })
 
-test("a key of a store from before keys had limits has none", () => {
+test("a key from before keys had limits has none", () => {
   const database = openMigrated(3)
   database.run("INSERT INTO keys VALUES ('key_1', 'a', 'default', 'h', '…1', NULL, 1, NULL, NULL, NULL, NULL, 1)")
   for (const migration of migrations.slice(3)) database.run(migration)

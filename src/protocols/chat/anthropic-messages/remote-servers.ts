@@ -58,7 +58,7 @@ export function withServers(
     const server = typeof set.mcp_server_name === "string" ? servers.get(set.mcp_server_name) : undefined
     if (!server || tool.kind !== "hosted") return tool
     named.add(server.label)
-    return { ...tool, does: "mcp" as const, server: narrowToToolset(server, set) }
+    return { ...tool, purpose: "mcp" as const, server: narrowToToolset(server, set) }
   })
   const others = [...servers.values()].filter(({ label, isOff }) => !named.has(label) && !isOff)
   return [...joined, ...others.map(({ at, isOff: _, ...server }) => listedServerTool(server, at))]
@@ -66,7 +66,7 @@ export function withServers(
 
 /** A server that stands in the list alone. */
 function listedServerTool(server: RemoteServer, at: string): HostedTool {
-  return { kind: "hosted", at, name: server.label, does: "mcp", protocol: PROTOCOL, value: null, server }
+  return { kind: "hosted", at, name: server.label, purpose: "mcp", protocol: PROTOCOL, value: null, server }
 }
 
 /** Only the tools that a toolset turns on, where it turns all others off. */
@@ -109,7 +109,9 @@ export function withoutServers(request: ChatRequest, losses: Losses): ChatReques
 
 function isServer(tool: ToolDefinition): boolean {
   if (tool.kind !== "hosted") return false
-  return tool.does === "mcp" || tool.server !== undefined || (isObject(tool.value) && tool.value.type === "mcp_toolset")
+  return (
+    tool.purpose === "mcp" || tool.server !== undefined || (isObject(tool.value) && tool.value.type === "mcp_toolset")
+  )
 }
 
 function refuseForced(choice: ToolChoice, kept: readonly ToolDefinition[]): void {

@@ -131,7 +131,7 @@ const tools = fc
       .map(([listed, parameters, cacheMark, strict]) =>
         listed.map((name) =>
           name === "search"
-            ? { kind: "hosted", name, does: "web-search", protocol: "openai-chat", value: {} }
+            ? { kind: "hosted", name, purpose: "web-search", protocol: "openai-chat", value: {} }
             : { kind: "function", name, description: "", parameters, strict, ...(cacheMark && { cacheMark }) },
         ),
       ),

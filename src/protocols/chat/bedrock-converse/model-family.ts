@@ -21,7 +21,7 @@ export interface ModelFamily {
   /** Whether it is one of Anthropic's, whose rules for sampling, stops and thoughts go before Converse's. */
   readonly isClaude: boolean
   /** The tools it runs itself, by what they do. */
-  readonly systemTools?: Readonly<Partial<Record<HostedTool["does"], string>>>
+  readonly systemTools?: Readonly<Partial<Record<HostedTool["purpose"], string>>>
 }
 
 const OTHER: ModelFamily = {

@@ -1,5 +1,5 @@
-// Budgets that reported usage has exceeded. There are few, and all of them are in memory: every hold that has to keep
-// within a budget asks for its own.
+// Budgets that reported usage has exceeded. There are few, and all of them are in memory, because every hold with a
+// budget reads its own.
 import type { Database } from "bun:sqlite"
 import type { OvershootRow } from "../../contract.ts"
 
@@ -32,7 +32,7 @@ export class BudgetOvershoots {
     this.rows.set(nameOf(row), row)
   }
 
-  /** Anew, also after a transaction that failed. */
+  /** Loads the overshoots, also after a failed transaction. */
   load(): void {
     this.rows.clear()
     for (const { holder, period, first_day, limit_nano, carried, over } of this.all.all()) {

@@ -1,24 +1,24 @@
-// Which entry a request has ended as. What is folded stands in blocks of lines, by era: requests are named as time goes,
-// and an era is what those of about a minute have in common. What is not folded yet is in the tails, as lines already.
-// A line that begins with a tab has the number of an entry; the lines behind it are the requests that have ended as that
-// entry and as those after it.
+// Finds the entry that a request ended as. Flushed names are in blocks of lines by time bucket: request ids are UUIDv7,
+// so ids created within about a minute share a prefix, which is the bucket. Unflushed names are lines in the memtables.
+// A line that begins with a tab is the number of an entry; the lines after it are the requests that ended as that entry
+// and the following ones.
 import type { Database } from "bun:sqlite"
 import type { EntryRow } from "../../contract.ts"
 import { escapeName } from "./runs/run-lines.ts"
 
-/** Requests of one era that have ended in one transaction, with consecutive entries. */
+/** Requests of one time bucket that ended in one transaction, with consecutive entries. */
 export interface EndedRequestGroup {
   readonly lines: string
-  /** No request of this group, or of any before it, comes behind this name. */
+  /** No request of this group, or of any before it, sorts after this name. */
   readonly newest: string
 }
 
 const TIME_BUCKET_LENGTH = 8
 /** A block and its row fit one page of the file. */
 const BLOCK_LENGTH = 3900
-/** So many requests are in a group: with names as they are, it fits a block. */
+/** Requests per group: with usual names, it fits a block. */
 const MAX_GROUP_SIZE = 96
-/** So many groups are looked at in a step. */
+/** Groups processed in one step. */
 const GROUPS_AT_ONCE = 64
 
 interface EndedBlock {
@@ -28,7 +28,7 @@ interface EndedBlock {
   greatest: string
 }
 
-/** From which name to which a block reaches. */
+/** The first and the last name of a block. */
 interface BlockExtent {
   readonly id: bigint
   readonly least: string
@@ -42,7 +42,7 @@ export class EndedRequests {
   private readonly newest
   private readonly insert
   private readonly remove
-  /** Where the last was found: the next is most often there too. */
+  /** The block of the last hit: the next one is most often there too. */
   private lastFound: string | undefined
 
   constructor(database: Database) {
@@ -62,44 +62,44 @@ export class EndedRequests {
     this.remove = database.query("DELETE FROM ended_requests WHERE era = ?1 AND run = ?2")
   }
 
-  /** Of what is folded. */
+  /** The flushed entry of a request. */
   entryOf(request: string): number | undefined {
     const name = escapeName(request)
     const near = this.lastFound === undefined ? undefined : findEntryIn(this.lastFound, name)
     return near ?? this.search(name)
   }
 
-  /** Of these names, those that are folded: the blocks of an era are looked at once, the newest first. */
+  /** The flushed ones among these names; reads the blocks of a time bucket once, the newest first. */
   *among(names: Iterable<string>): Generator<string> {
-    const eras = new Map<string, Set<string>>()
+    const timeBuckets = new Map<string, Set<string>>()
     for (const name of names) {
-      const era = timeBucketOf(name)
-      const known = eras.get(era)
+      const timeBucket = timeBucketOf(name)
+      const known = timeBuckets.get(timeBucket)
       if (known) known.add(name)
-      else eras.set(era, new Set([name]))
+      else timeBuckets.set(timeBucket, new Set([name]))
     }
-    for (const [era, wanted] of eras) yield* this.amongTimeBucket(era, wanted)
+    for (const [timeBucket, wanted] of timeBuckets) yield* this.amongTimeBucket(timeBucket, wanted)
   }
 
-  /** None that is folded comes behind it. */
+  /** No flushed name sorts after it. */
   last(): string {
     return this.newest.get()?.name ?? ""
   }
 
-  /** Writes what has ended as part of a fold, in the order of the entries. */
+  /** Writes ended requests as part of a flush, in the order of the entries. */
   *writeSteps(groups: readonly EndedRequestGroup[], run: number): Generator<void, void> {
     const blocks = new Map<string, EndedBlock>()
     for (let at = 0; at < groups.length; at++) {
       this.add(blocks, { lines: (groups[at] as EndedRequestGroup).lines, run })
       if (at % GROUPS_AT_ONCE === 0) yield
     }
-    for (const [era, block] of blocks) yield this.write(block, { era, run })
+    for (const [timeBucket, block] of blocks) yield this.write(block, { timeBucket, run })
   }
 
-  private *amongTimeBucket(era: string, wanted: Set<string>): Generator<string> {
+  private *amongTimeBucket(timeBucket: string, wanted: Set<string>): Generator<string> {
     const sorted = [...wanted].sort()
     const [first = "", last = ""] = [sorted[0], sorted.at(-1)]
-    for (const { id, least, greatest } of this.overlapping.all(era, first, last)) {
+    for (const { id, least, greatest } of this.overlapping.all(timeBucket, first, last)) {
       if ((sorted[lowerBound(sorted, least)] ?? greatest) > greatest) continue
       for (const name of this.linesOf.get(id)?.lines.split("\n") ?? []) if (wanted.delete(name)) yield name
       if (wanted.size === 0) return
@@ -108,14 +108,14 @@ export class EndedRequests {
 
   private add(blocks: Map<string, EndedBlock>, { lines, run }: { readonly lines: string; readonly run: number }): void {
     const [, ...names] = lines.split("\n")
-    const era = timeBucketOf(names[0] ?? "")
-    let block = blocks.get(era)
-    // What a fold of the same number wrote that was cut short does not count.
-    if (!block) this.remove.run(era, run)
+    const timeBucket = timeBucketOf(names[0] ?? "")
+    let block = blocks.get(timeBucket)
+    // Rows of an interrupted flush with the same number do not count.
+    if (!block) this.remove.run(timeBucket, run)
     if (!block || block.length + lines.length > BLOCK_LENGTH) {
-      if (block) this.write(block, { era, run })
+      if (block) this.write(block, { timeBucket, run })
       block = { lines: [], length: 0, least: names[0] ?? "", greatest: "" }
-      blocks.set(era, block)
+      blocks.set(timeBucket, block)
     }
     block.lines.push(lines)
     block.length += lines.length + 1
@@ -127,9 +127,9 @@ export class EndedRequests {
 
   private write(
     { least, greatest, lines }: EndedBlock,
-    { era, run }: { readonly era: string; readonly run: number },
+    { timeBucket, run }: { readonly timeBucket: string; readonly run: number },
   ): void {
-    this.insert.run(era, run, least, greatest, lines.join("\n"))
+    this.insert.run(timeBucket, run, least, greatest, lines.join("\n"))
   }
 
   private search(name: string): number | undefined {
@@ -143,26 +143,26 @@ export class EndedRequests {
   }
 }
 
-/** The requests of entries that were booked together, the first of them under this number. */
+/** Groups the requests of entries that were booked together, the first of them with this number. */
 export function groupEndedRequests(
   entries: readonly EntryRow[],
   { first, newest }: { readonly first: number; readonly newest: string },
 ): EndedRequestGroup[] {
   const groups: EndedRequestGroup[] = []
   let lines: string[] = []
-  let era = ""
+  let timeBucket = ""
   const close = () => {
-    // Joined, it is one text; put together in another way, it would keep its parts.
+    // A joined string is flat; a concatenated one would retain its parts.
     if (lines.length > 0) groups.push({ lines: lines.join("\n"), newest })
     lines = []
   }
   for (let at = 0; at < entries.length; at++) {
     const { requestId } = entries[at] as EntryRow
     const name = requestId === null ? undefined : escapeName(requestId)
-    if (name === undefined || lines.length > MAX_GROUP_SIZE || timeBucketOf(name) !== era) close()
+    if (name === undefined || lines.length > MAX_GROUP_SIZE || timeBucketOf(name) !== timeBucket) close()
     if (name === undefined) continue
     if (lines.length === 0) {
-      era = timeBucketOf(name)
+      timeBucket = timeBucketOf(name)
       lines.push(`\t${first + at}`)
     }
     lines.push(name)
@@ -181,7 +181,7 @@ export function findEntryIn(lines: string, name: string): number | undefined {
   return entry
 }
 
-/** Every request of these groups, as their lines have it. */
+/** Every request of these groups, as escaped in their lines. */
 export function* namesIn(groups: readonly EndedRequestGroup[]): Generator<string> {
   for (const { lines } of groups) for (const line of lines.split("\n")) if (!line.startsWith("\t")) yield line
 }

@@ -1,5 +1,5 @@
-// A hash over everything ever booked, each row's made with that of the row before: two stores that have booked the same
-// agree in it, and no others. It finds files that do not belong together; it does not prove that they were not forged.
+// A hash chain over all entries: two stores agree in it only if they have booked the same. It detects files that do not
+// belong together; it does not prove that they were not forged.
 import type { Database } from "bun:sqlite"
 
 /** The state of the chain after an entry. */
@@ -8,7 +8,7 @@ export interface JournalChainLink {
   readonly chain: bigint
 }
 
-/** The link behind a row of the journal. */
+/** The link after a row of the journal. */
 export function nextChain(chain: bigint, entries: string): bigint {
   return Bun.hash.wyhash(entries, chain)
 }
@@ -17,7 +17,7 @@ export function chainText(chain: bigint): string {
   return chain.toString(16).padStart(16, "0")
 }
 
-/** Links that are kept so that no start has to make the chain from its beginning. */
+/** Checkpoints of the chain, so that no start has to compute it from the beginning. */
 export class ChainMarks {
   private readonly before
   private readonly next
@@ -33,7 +33,7 @@ export class ChainMarks {
     this.insert = database.query("REPLACE INTO chain_marks VALUES (?1, ?2)")
   }
 
-  /** The chain after an entry; undefined where it goes back to before there was one. */
+  /** The chain after an entry; undefined if the entry is older than the chain. */
   after(entry: number): bigint | undefined {
     const mark = this.before.get(entry)
     if (!mark) return undefined

@@ -22,7 +22,7 @@ const use = fc.record({
   counts,
   priceVersion: fc.constantFrom("v1", null),
 })
-/** Named as time goes, or in any other way. */
+/** Ids that sort by time, or any others. */
 const cause = fc.oneof(
   fc.nat(9999).map((number) => `0199aaa${number % 3}-${number}`),
   fc.string({ unit: "binary", maxLength: 12 }),
@@ -47,7 +47,7 @@ const entry: fc.Arbitrary<EntryRow> = fc
     return { kind, ...named, at: AT + age, ...rest } as EntryRow
   })
 
-test("entries come back from the journal as they were booked", () => {
+test("entries are read from the journal as they were booked", () => {
   fc.assert(
     fc.property(fc.array(entry, { minLength: 1, maxLength: 40 }), (entries) => {
       const { at } = entries.at(-1) as EntryRow
@@ -56,7 +56,7 @@ test("entries come back from the journal as they were booked", () => {
   )
 })
 
-test("of entries that were booked together, each request is found as its own, and no other", () => {
+test("each request of a group of entries is found as its own, and no other", () => {
   const booked = fc.uniqueArray(entry, { maxLength: 250, selector: ({ requestId, eventId }) => requestId ?? eventId })
   fc.assert(
     fc.property(booked, cause, (entries, other) => {

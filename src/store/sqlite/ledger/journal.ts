@@ -1,19 +1,19 @@
-// Entries as the journal has them. The entries of a transaction are one row, in the order in which they were booked, and
-// what they have in common is written once: two such rows fit one page of the file.
+// The journal's row format. The entries of a transaction are one row, in booking order, with common members written
+// once: two such rows fit one page of the file.
 import type { EntryAmounts, EntryKind, EntryRow, UseCounts } from "../../contract.ts"
 
 export type NanoValue = number | string
-/** What was paid, where nothing else was moved, or all amounts; debt, which is rare, only where there is any. */
+/** The paid amount if nothing else was moved, else all amounts; debt only if there is any. */
 type AmountsValue = NanoValue | readonly NanoValue[]
 
-/** What most entries of a moment have in common. */
+/** The members that most entries of a moment share. */
 type EntryContext = readonly [
   kind: EntryKind,
   tenant: string | null,
   day: number,
   accountId: number,
   protocol: string | null,
-  /** Null where nothing was used. */
+  /** Null if nothing was used. */
   model: string | null,
   provider: string | null,
   priceVersion: string | null,
@@ -21,39 +21,39 @@ type EntryContext = readonly [
 
 type EntryValue = readonly [
   circumstance: number,
-  /** The request, or the event, behind the stem. */
+  /** The request or event, without the stem. */
   cause: string,
   key: number | null,
-  /** How much older than its row it is. */
+  /** Age relative to its row. */
   ageMs: number,
   amounts: AmountsValue,
   held: NanoValue | null,
-  /** In the order of COUNTS, up to the last that is known. */
+  /** In the order of COUNTS, up to the last known one. */
   counts: readonly (number | null | undefined)[] | null,
 ]
 
 type JournalValue = readonly [
   circumstances: readonly EntryContext[],
   keys: readonly string[],
-  /** What all causes begin with: requests are named as time goes. */
+  /** The common prefix of all causes: request ids sort by time. */
   stem: string,
   entries: readonly EntryValue[],
 ]
 
-/** A row as far as it tells of its entries. */
+/** The columns of a row that describe its entries. */
 export interface JournalRow {
-  /** When its last entry was booked. */
+  /** The time of its last entry. */
   readonly at: bigint
   readonly entries: string
 }
 
-/** Those that most answers tell come first. */
+/** Counts, the most frequent first. */
 const COUNTS = [
   ...(["input", "output", "cacheRead", "reasoning", "audioInput", "audioOutput", "cacheWrite"] as const),
   ...(["cacheWrite1h", "imageInput", "imageOutput", "images"] as const),
 ]
 
-/** An amount as JSON has it exactly. */
+/** An amount that JSON represents exactly. */
 export function nanoValue(nano: bigint): NanoValue {
   const value = Number(nano)
   return Number.isSafeInteger(value) ? value : String(nano)
@@ -63,7 +63,7 @@ export function nanoOf(value: NanoValue): bigint {
   return BigInt(value)
 }
 
-/** Of entries the last of which was booked at this time. */
+/** The text of entries, the last of which was booked at this time. */
 export function journalText(entries: readonly EntryRow[], at: number): string {
   const circumstances: EntryContext[] = []
   const keys: string[] = []
@@ -71,7 +71,7 @@ export function journalText(entries: readonly EntryRow[], at: number): string {
   const values: EntryValue[] = []
   for (const entry of entries) {
     const { keyId, nano, heldNano, use } = entry
-    // A key that calls again after another is written again: to look for it takes longer.
+    // A key that calls again after another is written again: a search would take longer.
     if (keyId !== null && keys[keys.length - 1] !== keyId) keys.push(keyId)
     values.push([
       entryContextIndex(entry, circumstances),
@@ -87,7 +87,7 @@ export function journalText(entries: readonly EntryRow[], at: number): string {
   return JSON.stringify(value)
 }
 
-/** Whether it is booked for an event, and not as the end of a request. */
+/** True if it is booked for an event, and not as the end of a request. */
 function isOfEvent(kind: EntryKind): boolean {
   return kind === "top-up" || endsSuspense(kind)
 }
@@ -112,7 +112,7 @@ function stemOf(entries: readonly EntryRow[]): string {
   return stem
 }
 
-/** The number of the entry's circumstance, which is added where there is none like it. */
+/** The index of the entry's context, which is added if it is new. */
 function entryContextIndex({ kind, tenant, day, accountId, protocol, use }: EntryRow, known: EntryContext[]): number {
   const model = use === null ? null : use.model
   const provider = use === null ? null : use.provider

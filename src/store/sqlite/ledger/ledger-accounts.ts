@@ -1,5 +1,5 @@
-// Accounts as they stand at this moment. Those with open holds are always here, others for a while: an account's row says
-// what was posted until the last fold, and the tails what was since.
+// Current account balances. Accounts with open holds stay in memory, others for a while: an account's row has the
+// amount posted until the last flush, and the memtables have the rest.
 import type { Database } from "bun:sqlite"
 import type { EntryAmounts, LedgerAccountRow } from "../../contract.ts"
 import { LedgerCache } from "./ledger-cache.ts"
@@ -19,15 +19,15 @@ const MAX_CACHED_ACCOUNTS = 32_768
 const MAX_KNOWN_KEYS = 32_768
 
 export class LedgerAccounts {
-  /** There is never another object of the same account. */
+  /** One object per account. */
   private readonly held = new Map<number, CachedAccount>()
   private readonly recent = new LedgerCache<CachedAccount>(MAX_CACHED_ACCOUNTS)
-  /** The same by key or tenant, which every request looks up. */
+  /** Accounts by key or tenant, which every request looks up. */
   private readonly ofKeys = new Map<string, CachedAccount>()
   private readonly ofTenants = new Map<string, CachedAccount>()
-  /** The keys that have an account; undefined where they are too many to be known. */
+  /** The keys that have an account; undefined if they are too many to list. */
   private keys: Set<string> | undefined
-  /** Limited accounts that the transaction has moved. */
+  /** Limited accounts that the transaction has changed. */
   private readonly moved = new Set<CachedAccount>()
   private readonly byName
   private readonly byId
@@ -39,10 +39,10 @@ export class LedgerAccounts {
     database: Database,
     private readonly memtables: MemtablePair,
   ) {
-    // A row of a fold that has not ended counts as it was before.
-    const isFolded = "run <= (SELECT value FROM ledger_marks WHERE name = 'folded-run')"
-    const select = `SELECT id, name, iif(${isFolded}, posted, before) AS postedNano, floor AS floorNano,
-        iif(${isFolded}, owed, owed_before) AS owedNano FROM account_rows`
+    // A row of an unfinished flush counts with its value before.
+    const isFlushed = "run <= (SELECT value FROM ledger_marks WHERE name = 'folded-run')"
+    const select = `SELECT id, name, iif(${isFlushed}, posted, before) AS postedNano, floor AS floorNano,
+        iif(${isFlushed}, owed, owed_before) AS owedNano FROM account_rows`
     this.byName = database.query<AccountColumns, [string]>(`${select} WHERE name = ?1`)
     this.byId = database.query<AccountColumns, [number]>(`${select} WHERE id = ?1`)
     this.someKeys = database.query<{ name: string }, [number]>(
@@ -60,7 +60,7 @@ export class LedgerAccounts {
     if (known) return known
     const columns = this.byName.get(name)
     if (!columns) return undefined
-    // Every entry moves the gateway's own, and nothing is decided by them.
+    // Every entry changes the gateway's own accounts, and no decision depends on them.
     if (columns.id <= GATEWAY_ACCOUNT_IDS["write-off"]) return this.toCachedAccount(columns)
     const account = this.held.get(Number(columns.id)) ?? this.toCachedAccount(columns)
     this.recent.set(name, account)
@@ -97,14 +97,14 @@ export class LedgerAccounts {
     this.moved.add(account)
   }
 
-  /** Adds to what is posted, and takes from what is owed. */
+  /** Adds to the posted amount, and reduces the debt. */
   post(account: CachedAccount, { account: nano, debt }: EntryAmounts): void {
     account.postedNano += nano
     if (debt !== 0n) account.owedNano -= debt
     if (account.floorNano !== null) this.moved.add(account)
   }
 
-  /** Adds to what is held, for another hold or one that grows. */
+  /** Adds to the held amount, for a new hold or an extended one. */
   hold(account: CachedAccount, { nano, isNew }: { readonly nano: bigint; readonly isNew: boolean }): void {
     account.heldNano += nano
     if (account.floorNano !== null) this.moved.add(account)
@@ -113,17 +113,17 @@ export class LedgerAccounts {
     account.openHolds += 1
   }
 
-  /** A hold has ended. */
+  /** Ends a hold. */
   release(account: CachedAccount, nano: bigint): void {
     account.heldNano -= nano
     account.openHolds -= 1
     if (account.openHolds > 0) return
     this.held.delete(account.id)
-    // The transaction has moved it, and what is durable does not know that yet.
+    // The transaction has changed it, and the durable state does not have that yet.
     this.recent.set(account.name, account)
   }
 
-  /** At the end of a transaction: no account is below its floor, and none has repaid more than it owed. */
+  /** Checks at the end of a transaction that no account is below its floor, and none has repaid more than its debt. */
   check(): void {
     for (const { name, postedNano, heldNano, floorNano, owedNano } of this.moved) {
       if (floorNano !== null && postedNano - heldNano < floorNano)
@@ -132,7 +132,7 @@ export class LedgerAccounts {
     }
   }
 
-  /** Between transactions. */
+  /** Called between transactions. */
   trim(): void {
     if (this.moved.size > 0) this.moved.clear()
     if (this.keys && this.keys.size > MAX_KNOWN_KEYS) this.keys = undefined
@@ -169,10 +169,10 @@ export class LedgerAccounts {
     return account
   }
 
-  private toCachedAccount({ id: numbered, name, floorNano, ...folded }: AccountColumns): CachedAccount {
+  private toCachedAccount({ id: numbered, name, floorNano, ...flushed }: AccountColumns): CachedAccount {
     const id = Number(numbered)
-    const postedNano = folded.postedNano + this.memtables.posted(id)
-    const owedNano = folded.owedNano + this.memtables.owed(id)
+    const postedNano = flushed.postedNano + this.memtables.posted(id)
+    const owedNano = flushed.owedNano + this.memtables.owed(id)
     return { id, name, postedNano, heldNano: 0n, floorNano, owedNano, openHolds: 0 }
   }
 }

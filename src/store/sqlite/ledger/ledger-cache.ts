@@ -26,7 +26,7 @@ export class LedgerCache<Value> {
     this.lastName = undefined
   }
 
-  /** Nothing goes but here, and so nothing within a transaction. Whether anything went. */
+  /** The only place that evicts, never within a transaction. False if nothing was evicted. */
   trim(): boolean {
     if (this.young.size < this.most / 2) return false
     this.old = this.young

@@ -12,28 +12,28 @@ const entry: EntryRow = {
   ...{ heldNano: 1n, protocol: null, use: null },
 }
 
-/** Requests of three minutes; every third one has ended, those of the first two minutes are folded. */
+/** Requests of three minutes; every third one has ended, those of the first two minutes are flushed. */
 const requestOf = (number: number) => `0199aa${Math.floor(number / 400)}0-${String((number * 7919) % 100_000)}\n`
 const REQUESTS = Array.from({ length: 1200 }, (_, number) => requestOf(number))
 const ENDED = REQUESTS.filter((_, number) => number % 3 === 0)
 
-function createEntries(tails: MemtablePair): LedgerEntries {
+function createEntries(memtables: MemtablePair): LedgerEntries {
   const database = new Database(":memory:", { safeIntegers: true })
   for (const step of migrations) database.run(step)
-  const entries = new LedgerEntries(database, tails)
+  const entries = new LedgerEntries(database, memtables)
   for (const requestId of ENDED) {
     entries.isNew(requestId)
     entries.insert({ ...entry, requestId }, null)
     entries.committed()
     if (requestId !== ENDED[266]) continue
-    for (const _ of entries.ended.writeSteps(tails.active.ended, 1));
+    for (const _ of entries.ended.writeSteps(memtables.active.ended, 1));
     database.run("UPDATE ledger_marks SET value = 1 WHERE name = 'folded-run'")
-    tails.active = new Memtable()
+    memtables.active = new Memtable()
   }
   return entries
 }
 
-test("requests that have ended are found among others, folded or not", () => {
+test("requests that have ended are found among others, flushed or not", () => {
   const entries = createEntries(new MemtablePair())
   expect([...entries.endedAmong(REQUESTS)].sort()).toEqual([...ENDED].sort())
   expect(ENDED.every((requestId) => entries.endedAs(requestId) !== undefined)).toBe(true)
@@ -41,10 +41,10 @@ test("requests that have ended are found among others, folded or not", () => {
 })
 
 test("a group of ended requests is read once, however many requests are looked for", () => {
-  const tails = new MemtablePair()
-  const entries = createEntries(tails)
+  const memtables = new MemtablePair()
+  const entries = createEntries(memtables)
   let read = 0
-  const { active } = tails
+  const { active } = memtables
   active.ended.forEach(({ lines, newest }, at) => {
     const counted = {
       newest,
@@ -60,7 +60,7 @@ test("a group of ended requests is read once, however many requests are looked f
   expect(read).toBeGreaterThan(100)
 })
 
-test("a request that comes after every known one is new, and those that were looked for are known", () => {
+test("a request that sorts after every known one is new, and ended ones are known", () => {
   const entries = createEntries(new MemtablePair())
   entries.endedAmong(["9-open"])
   expect(entries.isNew("9-open")).toBe(true)

@@ -16,15 +16,15 @@ export class LedgerEntries {
   readonly ended: EndedRequests
   readonly suspense: SuspenseIndex
   readonly chainMarks: ChainMarks
-  /** The chained hash of all that is durable, once it is loaded, and of that with what the transaction writes. */
+  /** The chained hash of all durable entries, once loaded, and that including the entries of the transaction. */
   private lastChain: bigint | undefined
   private writtenChain = 0n
-  /** The last one that is durable. */
+  /** The last durable entry. */
   private lastId = 0
-  /** Requests are named as time goes; none that was ever held, or has ended, comes behind this name. */
+  /** Request ids sort by time; no held or ended request sorts after this name. */
   private newest = ""
   private staged: EntryRow[] = []
-  /** By the place of their entry. */
+  /** Facts by the index of their entry. */
   private facts: string[] = []
   private readonly rowAt
   private readonly rowAfter
@@ -51,23 +51,23 @@ export class LedgerEntries {
     return this.lastId
   }
 
-  /** Of everything up to the last entry. */
+  /** The chain up to the last entry. */
   get chain(): bigint {
     return this.lastChain ?? 0n
   }
 
-  /** Of a request that has not ended. */
+  /** Inserts the entry of a request that has not ended. */
   insert(row: EntryRow, facts: string | null): void {
     if (facts !== null) this.facts[this.staged.length] = facts
     this.staged.push(row)
   }
 
-  /** Those that the transaction has booked so far. */
+  /** The entries of the current transaction. */
   get unwritten(): readonly EntryRow[] {
     return this.staged
   }
 
-  /** Whether the request has not ended. */
+  /** True if the request has not ended. */
   isNew(requestId: string): boolean {
     const name = escapeName(requestId)
     if (name > this.newest) {
@@ -77,13 +77,13 @@ export class LedgerEntries {
     return !this.staged.some((row) => row.requestId === requestId) && this.endedAs(requestId) === undefined
   }
 
-  /** Which of these requests have ended, in one pass over the entries not flushed yet. */
+  /** Those of these requests that have ended, in one pass over the unflushed entries. */
   endedAmong(requestIds: readonly string[]): ReadonlySet<string> {
     const wanted = new Map<string, string>()
     for (const requestId of requestIds) wanted.set(escapeName(requestId), requestId)
     const ended = new Set<string>()
-    for (const tail of this.memtables.all())
-      for (const name of namesIn(tail.ended)) {
+    for (const memtable of this.memtables.all())
+      for (const name of namesIn(memtable.ended)) {
         const requestId = wanted.get(name)
         if (requestId === undefined) continue
         ended.add(requestId)
@@ -112,7 +112,7 @@ export class LedgerEntries {
     return id > this.lastId ? this.stagedAt(id - this.lastId - 1) : this.readEntry(id)
   }
 
-  /** The entry that a request has ended as, of what is durable. */
+  /** The durable entry that a request ended as. */
   endedAs(requestId: string): number | undefined {
     const name = escapeName(requestId)
     for (const { ended } of this.memtables.newestFirst())
@@ -125,7 +125,7 @@ export class LedgerEntries {
     return this.ended.entryOf(requestId)
   }
 
-  /** At the end of a transaction. */
+  /** Called at the end of a transaction. */
   write(): void {
     const { staged } = this
     const last = staged.at(-1)
@@ -137,11 +137,11 @@ export class LedgerEntries {
       id += 1
       account += nano.account
       revenue += nano.revenue
-      // To add nothing takes as long as to add something.
+      // Adding zero takes as long as adding an amount.
       if (nano.funding !== 0n) funding += nano.funding
       if (nano.suspense !== 0n) suspense += nano.suspense
       if (nano.writeOff !== 0n) writeOff += nano.writeOff
-      // The row's check knows five amounts, and what is owed is not covered either.
+      // The row's check has five amounts, and debt is not covered either.
       if (nano.debt !== 0n) writeOff += nano.debt
       if (nano.suspense !== 0n) this.suspense.write(row, id)
       if (eventId !== null && !endsSuspense(row.kind)) this.insertEvent.run(eventId, id)
@@ -151,7 +151,7 @@ export class LedgerEntries {
     this.insertJournal.run(this.lastId + 1, last.at, account, funding, revenue, suspense, writeOff, entries, facts)
   }
 
-  /** Adds to the tail what has become durable; whether that was anything. */
+  /** Adds durable entries to the memtable; false if there were none. */
   committed(): boolean {
     if (this.staged.length === 0) return false
     this.addToMemtable(this.staged)
@@ -160,13 +160,13 @@ export class LedgerEntries {
     return true
   }
 
-  /** What was not written was never booked. */
+  /** Discards entries that were not written. */
   reset(): void {
     if (this.staged.length > 0) this.staged = []
     if (this.facts.length > 0) this.facts = []
   }
 
-  /** Adds to the tail what was booked after an entry; where that fails, the rest of it the next time. */
+  /** Adds the entries after this one to the memtable; if that fails, the rest is added the next time. */
   load(after: number): void {
     this.reset()
     if (after !== this.lastId) this.lastChain = undefined
@@ -208,10 +208,10 @@ export class LedgerEntries {
   }
 }
 
-/** One object: the facts of an entry stand under its place in the row. */
+/** One object with the facts of each entry under its index in the row. */
 function factsText(facts: readonly string[]): string {
   const members: string[] = []
-  // Entries without one have an empty position, which is skipped.
+  // Entries without facts have an empty position, which is skipped.
   facts.forEach((text, at) => {
     members.push(`"${at}":${text}`)
   })

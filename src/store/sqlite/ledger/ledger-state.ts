@@ -1,5 +1,5 @@
-// How the books stand at this moment. What decides is in memory, and is made anew from the store when it is first asked
-// for and after a transaction that failed. One process has the store to itself: nobody else can have changed it.
+// The current state of the ledger. The deciding sums are in memory, and are rebuilt from the store on first use and
+// after a failed transaction. One process owns the store, so that nothing else changes it.
 import type { Database } from "bun:sqlite"
 import { type EntryRow, type HoldRow, StoreError, spentNano } from "../../contract.ts"
 import { BudgetOvershoots } from "./budget-overshoots.ts"
@@ -10,13 +10,13 @@ import { OpenHolds } from "./open-holds.ts"
 import { SortedRuns } from "./runs/sorted-runs.ts"
 import { SpendTotals } from "./spend-totals.ts"
 
-/** What is not folded is in memory, so there has to be an end to it. */
+/** Unflushed entries are in memory, so their number is bounded. */
 const MAX_UNFLUSHED = 1_000_000
 
 interface LedgerStateOptions {
-  /** Called before anything is read anew. */
+  /** Called before the state is reloaded. */
   readonly finishRollback: () => void
-  /** Called when something that was booked has become durable. */
+  /** Called when entries have become durable. */
   readonly onBooked?: (() => void) | undefined
 }
 
@@ -29,7 +29,7 @@ export class LedgerState {
   readonly holds: OpenHolds
   readonly spending: SpendTotals
   readonly overshoots: BudgetOvershoots
-  /** The last entry that is folded, and the last fold. */
+  /** The last flushed entry, and the last flush. */
   flushed = { entry: -1, run: 0 }
   private isLoaded = false
   private readonly marks
@@ -45,7 +45,7 @@ export class LedgerState {
     this.accounts = new LedgerAccounts(database, memtables)
     this.holds = new OpenHolds(database, this.entries)
     const unwritten = () => this.entries.unwritten
-    this.spending = new SpendTotals({ runs: this.spend, memtables: memtables, holds: this.holds, unwritten })
+    this.spending = new SpendTotals({ runs: this.spend, memtables, holds: this.holds, unwritten })
     this.overshoots = new BudgetOvershoots(database)
     this.marks = database.query<{ entry: bigint; run: bigint }, []>(
       `SELECT (SELECT value FROM ledger_marks WHERE name = 'folded-entry') AS entry,
@@ -53,13 +53,13 @@ export class LedgerState {
     )
   }
 
-  /** Call this before anything is read. */
+  /** Call this before any read. */
   ready(): this {
     if (!this.isLoaded) this.load()
     return this
   }
 
-  /** False where the request is held already or has ended. */
+  /** False if the request is already held or has ended. */
   hold(row: HoldRow): boolean {
     if (!this.holds.insert(row)) return false
     this.accounts.hold(this.accounts.get(row.accountId), { nano: row.amountNano, isNew: true })
@@ -75,7 +75,7 @@ export class LedgerState {
     this.spending.add(row, byNano)
   }
 
-  /** Nothing where it is not open, or more is known already. */
+  /** Does nothing if the hold is not open, or a higher bound is known. */
   note(requestId: string, lowerBoundNano: bigint): void {
     const row = this.holds.find(requestId)
     if (row && row.lowerBoundNano < lowerBoundNano) this.holds.replace({ ...row, lowerBoundNano })
@@ -95,7 +95,7 @@ export class LedgerState {
     this.entries.insert(row, facts)
   }
 
-  /** At the end of a transaction. */
+  /** Called at the end of a transaction. */
   write(): void {
     if (this.memtables.active.entries > MAX_UNFLUSHED && this.entries.unwritten.length > 0)
       throw new StoreError("The store has not accepted the ledger's sums for too long.")
@@ -104,7 +104,7 @@ export class LedgerState {
     this.entries.write()
   }
 
-  /** The transaction is durable. */
+  /** Called when the transaction is durable. */
   committed(): void {
     if (this.entries.committed()) this.options.onBooked?.()
     this.holds.committed()
@@ -112,7 +112,7 @@ export class LedgerState {
     this.spending.trim()
   }
 
-  /** The transaction has failed. */
+  /** Called when the transaction has failed. */
   forget(): void {
     this.isLoaded = false
     this.entries.reset()
@@ -133,7 +133,7 @@ export class LedgerState {
     this.isLoaded = true
   }
 
-  /** But at the start there is most often nothing to load. */
+  /** Except at the start there is usually nothing to load. */
   private loadMemtable(): void {
     const { entry, run } = this.marks.get() ?? { entry: 0n, run: 0n }
     let last = this.entries.last

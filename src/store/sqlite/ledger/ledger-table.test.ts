@@ -35,7 +35,7 @@ const topUp: EntryRow = {
   nano: { ...settled.nano, account: 100n, funding: -100n, revenue: 0n },
 }
 
-/** Books that are right: one open hold, one settled request, one top-up, one price; folded. */
+/** A sound ledger: one open hold, one settled request, one top-up, one price; flushed. */
 function writeLedger(): void {
   const store = openSqlite(path)
   const { accounts, holds, entries, prices, transaction, nextEpoch, beginFlush, flush } = store.ledger
@@ -54,7 +54,7 @@ function writeLedger(): void {
   store.close()
 }
 
-/** Beside them, a request that owes 5, and two that were recovered, of which one has got back what was in suspense. */
+/** Adds a request with a debt of 5, and two recovered ones, of which one had its suspense returned. */
 function writeDebtAndSuspense(): void {
   const store = openSqlite(path)
   const { entries, transaction } = store.ledger
@@ -71,7 +71,7 @@ function writeDebtAndSuspense(): void {
   store.close()
 }
 
-/** What is done to the file behind the gateway's back. */
+/** Changes the file without the gateway. */
 function tamper(...statements: string[]): void {
   const database = new Database(path)
   for (const statement of statements) database.run(statement)
@@ -79,7 +79,7 @@ function tamper(...statements: string[]): void {
 }
 
 function runAudit(openSince = 0): readonly LedgerProblem[] {
-  // The marker may have found it already.
+  // The marker may have detected it already.
   const store = openSqlite(path, { onLoss: () => {} })
   const audit = store.ledger.audit(openSince)
   while (audit.sum(1));
@@ -89,7 +89,7 @@ function runAudit(openSince = 0): readonly LedgerProblem[] {
   return audit.problems
 }
 
-describe("what is booked stays as it is (I14)", () => {
+describe("booked entries cannot be changed (I14)", () => {
   test.each([
     "UPDATE journal SET entries = '[]'",
     "DELETE FROM journal",
@@ -101,13 +101,13 @@ describe("what is booked stays as it is (I14)", () => {
     "DELETE FROM suspended",
     "UPDATE suspended SET entry = 1",
     "DELETE FROM prices",
-  ])("%s fails", (statement) => {
+  ])("%s fails in the store itself", (statement) => {
     writeLedger()
     writeDebtAndSuspense()
     expect(() => tamper(statement)).toThrow(/stays|ended once/)
   })
 
-  test("what does not sum to zero is not booked (I1)", () => {
+  test("an entry that does not sum to zero is not booked (I1)", () => {
     writeLedger()
     const { ledger, close } = openSqlite(path)
     const wrong = { ...cheap, requestId: "r3", nano: { ...cheap.nano, revenue: 9n } }
@@ -129,7 +129,7 @@ describe("what is booked stays as it is (I14)", () => {
     close()
   })
 
-  test("what is in suspense is ended once", () => {
+  test("suspense is ended once", () => {
     writeLedger()
     writeDebtAndSuspense()
     const { ledger, close } = openSqlite(path)
@@ -154,7 +154,7 @@ describe("what is booked stays as it is (I14)", () => {
     close()
   })
 
-  test("an entry comes back as it was booked, also before it is durable", () => {
+  test("an entry is read as it was booked, even before it is durable", () => {
     writeLedger()
     const { ledger, close } = openSqlite(path)
     const large = 2n ** 62n
@@ -190,7 +190,7 @@ describe("an account", () => {
     close()
   })
 
-  test("an account of who pays is the key's own where it is limited, else its tenant's", () => {
+  test("the paying account is the key's own if it is limited, else its tenant's", () => {
     writeLedger()
     const { ledger, close } = openSqlite(path)
     const { accounts, transaction } = ledger
@@ -203,7 +203,7 @@ describe("an account", () => {
     close()
   })
 
-  test("an account whose sum no integer holds is not booked on", () => {
+  test("an account whose sum exceeds an integer is not booked on", () => {
     writeLedger()
     const { ledger, close } = openSqlite(path)
     const nano = { ...settled.nano, account: 2n ** 63n, funding: -(2n ** 63n), revenue: 0n }
@@ -247,7 +247,7 @@ test("the store file lists accounts, entries, receipts and open holds row by row
 })
 
 describe("a transaction", () => {
-  test("a transaction that throws leaves nothing, and says what was thrown", () => {
+  test("a transaction that throws leaves nothing, and rethrows the error", () => {
     const { ledger, close } = openSqlite(path)
     const fault = new TypeError("a bug")
     const act = () =>
@@ -260,7 +260,7 @@ describe("a transaction", () => {
     close()
   })
 
-  test("a transaction of a store that does not take it is a StoreError, and works again when the store does", () => {
+  test("a transaction that the store refuses is a StoreError, and succeeds when the store works again", () => {
     openSqlite(path).close()
     const database = new Database(path, { readwrite: true, safeIntegers: true })
     const ledger = ledgerTable(database)
@@ -272,7 +272,7 @@ describe("a transaction", () => {
     database.close()
   })
 
-  test("a transaction of a full disk is a StoreError and leaves what was there", () => {
+  test("a transaction on a full disk is a StoreError and changes nothing", () => {
     openSqlite(path).close()
     const database = new Database(path, { readwrite: true, safeIntegers: true })
     const ledger = ledgerTable(database)
@@ -297,7 +297,7 @@ describe("a transaction", () => {
 })
 
 describe("an audit", () => {
-  test("an audit finds nothing in books that are right", () => {
+  test("an audit finds nothing in a sound ledger", () => {
     writeLedger()
     expect(runAudit()).toEqual([])
   })
@@ -342,7 +342,7 @@ describe("an audit", () => {
       ["UPDATE usage SET lines = lines || char(10) || 'beta\tk\tm\tp\t,,,,,,,,,,,1,0'"],
     ],
   ]
-  test.each(wrongs)("%s: finds %s", (invariant, _, statements) => {
+  test.each(wrongs)("%s: the audit finds %s", (invariant, _, statements) => {
     writeLedger()
     tamper(...statements)
     expect(runAudit().map((problem) => problem.invariant)).toContain(invariant)
@@ -350,16 +350,16 @@ describe("an audit", () => {
 
   const unguardedSuspense = "DROP TRIGGER suspended_stay; DROP TRIGGER suspended_end_once"
   const otherWrongs: [string, string, string[]][] = [
-    ["I10", "a debt that is not what its entries say", ["UPDATE account_rows SET owed = 4 WHERE id = 5"]],
-    ["I10", "a debt that nobody made", ["UPDATE account_rows SET owed = 1 WHERE id = 2"]],
+    ["I10", "a debt that differs from its entries", ["UPDATE account_rows SET owed = 4 WHERE id = 5"]],
+    ["I10", "a debt without an entry", ["UPDATE account_rows SET owed = 1 WHERE id = 2"]],
     ["I10", "a debt by a recovery", [unguarded, booked("settled", "recovered")]],
-    ["I5", "suspense that is not known", [unguardedSuspense, "DELETE FROM suspended WHERE request = 'r5'"]],
+    ["I5", "suspense that is not listed", [unguardedSuspense, "DELETE FROM suspended WHERE request = 'r5'"]],
     ["I5", "suspense that was never booked", ["INSERT INTO suspended VALUES ('r9', 9, 1, NULL)"]],
     ["I5", "suspense that is open again", [unguardedSuspense, "UPDATE suspended SET ended_by = NULL"]],
-    ["I5", "suspense that nobody has ended", [unguardedSuspense, "UPDATE suspended SET ended_by = 6"]],
+    ["I5", "suspense that no entry has ended", [unguardedSuspense, "UPDATE suspended SET ended_by = 6"]],
     ["I14", "suspense that could be ended twice", ["DROP TRIGGER suspended_end_once"]],
   ]
-  test.each(otherWrongs)("%s: finds %s", (invariant, _, statements) => {
+  test.each(otherWrongs)("%s: the audit finds %s", (invariant, _, statements) => {
     writeLedger()
     writeDebtAndSuspense()
     expect(runAudit()).toEqual([])
@@ -373,7 +373,7 @@ describe("an audit", () => {
     expect(runAudit(hold.at + 1)).toMatchObject([{ invariant: "I6" }])
   })
 
-  test("an audit does not miss usage that was dropped on purpose", () => {
+  test("an audit accepts usage that was dropped on purpose", () => {
     writeLedger()
     const store = openSqlite(path)
     expect(store.ledger.usage.dropBefore(20_001, 10)).toBe(1)
@@ -381,7 +381,7 @@ describe("an audit", () => {
     expect(runAudit()).toEqual([])
   })
 
-  test("an audit is not confused by what is held, booked, folded and merged between its steps", () => {
+  test("an audit is not confused by holds, entries, flushes and merges between its steps", () => {
     writeLedger()
     const { ledger, close } = openSqlite(path)
     const audit = ledger.audit(0)
@@ -405,7 +405,7 @@ describe("an audit", () => {
     close()
   })
 
-  test("an audit tells so much and no more", () => {
+  test("an audit reports a bounded number of problems", () => {
     writeLedger()
     const { ledger, close } = openSqlite(path)
     ledger.transaction(() => {

@@ -1,6 +1,6 @@
-// The ledger's tables, and the one transaction that a group of operations is written in. A transaction survives the
-// process at once, and a loss of power from the next checkpoint on: until then the file stays whole, but the last
-// transactions may be missing together.
+// The ledger's tables, and the transaction of a group of operations. A transaction survives the process at once, and a
+// power loss from the next checkpoint on: until then the file stays intact, but the last transactions may be missing
+// together.
 import type { Database } from "bun:sqlite"
 import { type HoldRow, type LedgerTable, StoreError } from "../../contract.ts"
 import { startLedgerAudit } from "./audit/ledger-audit.ts"
@@ -10,7 +10,7 @@ import { priceTable, receiptTable } from "./receipt-table.ts"
 import { FlushScheduler } from "./runs/flush-scheduler.ts"
 import { usageTable } from "./usage-table.ts"
 
-/** The contract, and how far the table has been written. */
+/** The contract, and the position of the table. */
 interface SqliteLedger extends LedgerTable {
   link(): JournalChainLink
 }
@@ -19,29 +19,29 @@ export function ledgerTable(database: Database, { onBooked }: { readonly onBooke
   const nextEpoch = database.query<{ value: bigint }, []>(
     "UPDATE ledger_marks SET value = value + 1 WHERE name = 'epoch' RETURNING value",
   )
-  // It has to change: SQLite does not write a row that stays the same.
+  // The value must change: SQLite does not write an unchanged row.
   const touch = database.query(
     "INSERT INTO ledger_marks VALUES ('probes', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1",
   )
   const transactions = new LedgerTransactions(database)
-  const standing = new LedgerState(database, { finishRollback: () => transactions.finishRollback(), onBooked })
-  const transaction: LedgerTable["transaction"] = (work) => transactions.run(work, standing)
-  const folding = new FlushScheduler({ database, state: standing, transaction })
+  const state = new LedgerState(database, { finishRollback: () => transactions.finishRollback(), onBooked })
+  const transaction: LedgerTable["transaction"] = (work) => transactions.run(work, state)
+  const flushScheduler = new FlushScheduler({ database, state, transaction })
   return {
-    ...moneyTables(standing),
-    usage: usageTable(database, standing),
-    receipts: receiptTable(database, standing),
+    ...moneyTables(state),
+    usage: usageTable(database, state),
+    receipts: receiptTable(database, state),
     prices: priceTable(database),
     transaction,
     nextEpoch: () => Number(nextEpoch.get()?.value),
     touch: () => void touch.run(),
-    flushIsDue: () => folding.isDue(),
-    beginFlush: () => folding.begin(),
-    flush: (forMs) => folding.step(forMs),
-    compact: (forMs) => folding.compact(forMs),
-    audit: (openSince) => startLedgerAudit({ database, state: standing, openSince }),
+    flushIsDue: () => flushScheduler.isDue(),
+    beginFlush: () => flushScheduler.begin(),
+    flush: (forMs) => flushScheduler.step(forMs),
+    compact: (forMs) => flushScheduler.compact(forMs),
+    audit: (openSince) => startLedgerAudit({ database, state, openSince }),
     link: () => {
-      const { last: entry, chain } = standing.ready().entries
+      const { last: entry, chain } = state.ready().entries
       return { entry, chain }
     },
   }
@@ -49,50 +49,50 @@ export function ledgerTable(database: Database, { onBooked }: { readonly onBooke
 
 type MoneyTables = Pick<LedgerTable, "accounts" | "holds" | "entries" | "spend" | "overshoots" | "suspense">
 
-function moneyTables(standing: LedgerState): MoneyTables {
+function moneyTables(state: LedgerState): MoneyTables {
   return {
     accounts: {
-      find: (name) => standing.ready().accounts.find(name),
-      payer: (keyId, tenant) => standing.ready().accounts.payer(keyId, tenant),
-      get: (id) => standing.ready().accounts.get(id),
-      insert: (name, floorNano) => standing.ready().accounts.insert(name, floorNano),
-      setFloor: (id, floorNano) => standing.ready().accounts.setFloor(id, floorNano),
+      find: (name) => state.ready().accounts.find(name),
+      payer: (keyId, tenant) => state.ready().accounts.payer(keyId, tenant),
+      get: (id) => state.ready().accounts.get(id),
+      insert: (name, floorNano) => state.ready().accounts.insert(name, floorNano),
+      setFloor: (id, floorNano) => state.ready().accounts.setFloor(id, floorNano),
     },
     holds: {
-      insert: (row) => standing.ready().hold(row),
-      find: (requestId) => standing.ready().holds.find(requestId),
-      grow: (requestId, byNano) => standing.ready().grow(requestId, byNano),
-      note: (requestId, lowerBoundNano) => standing.ready().note(requestId, lowerBoundNano),
+      insert: (row) => state.ready().hold(row),
+      find: (requestId) => state.ready().holds.find(requestId),
+      grow: (requestId, byNano) => state.ready().grow(requestId, byNano),
+      note: (requestId, lowerBoundNano) => state.ready().note(requestId, lowerBoundNano),
       ofEarlierEpochs: (epoch, limit) => {
         const rows: HoldRow[] = []
-        for (const row of standing.ready().holds.all()) if (row.epoch < epoch) rows.push(row)
+        for (const row of state.ready().holds.all()) if (row.epoch < epoch) rows.push(row)
         return rows.sort(byAge).slice(0, limit)
       },
     },
     entries: {
-      insert: (row, facts) => standing.ready().book(row, facts),
-      ofRequest: (requestId) => standing.ready().entries.ofRequest(requestId),
-      ofEvent: (eventId) => standing.ready().entries.ofEvent(eventId),
-      get: (id) => standing.ready().entries.get(Number(id)),
+      insert: (row, facts) => state.ready().book(row, facts),
+      ofRequest: (requestId) => state.ready().entries.ofRequest(requestId),
+      ofEvent: (eventId) => state.ready().entries.ofEvent(eventId),
+      get: (id) => state.ready().entries.get(Number(id)),
     },
     spend: {
-      ofKey: (keyId, days) => standing.ready().spending.ofKey(keyId, days),
-      ofTenant: (tenant, days) => standing.ready().spending.ofTenant(tenant, days),
-      latestDay: (spender, day) => standing.ready().spending.latestDay(spender, day),
+      ofKey: (keyId, days) => state.ready().spending.ofKey(keyId, days),
+      ofTenant: (tenant, days) => state.ready().spending.ofTenant(tenant, days),
+      latestDay: (spender, day) => state.ready().spending.latestDay(spender, day),
     },
     overshoots: {
-      find: (holder, period) => standing.ready().overshoots.find(holder, period),
-      put: (row) => standing.ready().overshoots.put(row),
+      find: (holder, period) => state.ready().overshoots.find(holder, period),
+      put: (row) => state.ready().overshoots.put(row),
     },
     suspense: {
-      find: (requestId) => standing.ready().entries.suspense.find(requestId),
-      page: (after, limit) => standing.ready().entries.suspense.page(after, limit),
-      countOpen: () => standing.ready().entries.suspense.countOpen(),
+      find: (requestId) => state.ready().entries.suspense.find(requestId),
+      page: (after, limit) => state.ready().entries.suspense.page(after, limit),
+      countOpen: () => state.ready().entries.suspense.countOpen(),
     },
   }
 }
 
-/** Requests are named as time goes. */
+/** Request ids sort by time. */
 function byAge(a: HoldRow, b: HoldRow): number {
   return a.at - b.at || (a.requestId < b.requestId ? -1 : 1)
 }
@@ -109,20 +109,20 @@ class LedgerTransactions {
     this.rollback = database.query("ROLLBACK")
   }
 
-  run<Result>(work: () => Result, standing: LedgerState): Result {
+  run<Result>(work: () => Result, state: LedgerState): Result {
     try {
       this.finishRollback()
       this.begin.run()
       this.isOpen = true
       const result = work()
-      standing.write()
+      state.write()
       this.commit.run()
       this.isOpen = false
-      standing.committed()
+      state.committed()
       return result
     } catch (thrown) {
       this.isOpen = false
-      standing.forget()
+      state.forget()
       this.undo()
       throw isStoreFailure(thrown)
         ? new StoreError(`The store rejects writes: ${String(thrown)}`, { cause: thrown })
@@ -130,7 +130,7 @@ class LedgerTransactions {
     }
   }
 
-  /** Where a rollback failed, nothing may be read or written before it is done: it is not durable, and never will be. */
+  /** After a failed rollback nothing may be read or written before it succeeds: the open changes are not durable. */
   finishRollback(): void {
     if (!this.isOpen && this.database.inTransaction) this.rollback.run()
   }
@@ -139,12 +139,12 @@ class LedgerTransactions {
     try {
       this.finishRollback()
     } catch {
-      // Tried again before anything else is done.
+      // Retried before anything else is done.
     }
   }
 }
 
-/** Not a broken constraint: that is a fault of one operation, and the store is well. */
+/** A violated constraint is a fault of one operation, not of the store. */
 function isStoreFailure(thrown: unknown): boolean {
   if (!(thrown instanceof Error) || !("code" in thrown)) return false
   const code = String(thrown.code)

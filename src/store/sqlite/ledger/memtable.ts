@@ -1,5 +1,5 @@
-// What was booked since it was last folded into the sums, summed in memory: the books are exact with it, and it can be
-// made anew from the journal at any time.
+// The entries since the last flush, summed in memory: together with the durable totals they are exact, and they can be
+// rebuilt from the journal at any time.
 import {
   type DayRange,
   type EntryRow,
@@ -14,23 +14,23 @@ import { countsText, usageLineKey } from "./runs/run-lines.ts"
 
 type CountTotals = Record<(typeof USE_COUNTS)[number], number>
 
-/** What one key used of one model at one provider on one day. */
+/** The usage of one key, model, provider and day. */
 export interface UsageSum {
   readonly day: number
   readonly tenant: string
   readonly model: string
   readonly provider: string
-  /** Of its first request. Where there are very many keys, most have no other. */
+  /** The counts of its first request. With very many keys, most have no other. */
   readonly first: UseCounts
-  /** From the second request on. */
+  /** The totals from the second request on. */
   sums: CountTotals | undefined
   requests: number
   paidNano: bigint
-  /** Another one of the key. */
+  /** The next sum of the same key. */
   readonly next: UsageSum | undefined
 }
 
-/** The numbers that the gateway's own accounts were opened under; no other account has one that is not higher. */
+/** The ids of the gateway's own accounts; all other accounts have higher ones. */
 export const GATEWAY_ACCOUNT_IDS: Readonly<Record<GatewayAccount, number>> = {
   debt: 0,
   funding: 1,
@@ -39,7 +39,7 @@ export const GATEWAY_ACCOUNT_IDS: Readonly<Record<GatewayAccount, number>> = {
   "write-off": 4,
 }
 
-/** One that is added to in its place. */
+/** A sum that is changed in place. */
 interface NanoSum {
   nano: bigint
 }
@@ -50,16 +50,16 @@ interface PostedSum extends NanoSum {
 
 export class Memtable {
   entries = 0
-  /** By account. */
+  /** Posted sums by account. */
   readonly posted = new Map<number, PostedSum>()
-  /** By key. */
+  /** Usage by key. */
   readonly usage = new Map<string, UsageSum>()
-  /** By tenant, then by day. */
+  /** Payments by tenant, then by day. */
   readonly tenants = new Map<string, Map<number, NanoSum>>()
   /** The oldest first. */
   readonly ended: EndedRequestGroup[] = []
 
-  /** What was booked together: mostly on the same accounts, each of which is then moved once. */
+  /** Adds entries that were booked together: mostly on the same accounts, each of which is then posted once. */
   add(rows: readonly EntryRow[]): void {
     this.entries += rows.length
     let [funding, revenue, suspense, writeOff, debt] = [0n, 0n, 0n, 0n, 0n]
@@ -67,7 +67,7 @@ export class Memtable {
     for (const row of rows) {
       const { nano } = row
       revenue += nano.revenue
-      // To add nothing takes as long as to add something.
+      // Adding zero takes as long as adding an amount.
       if (nano.funding !== 0n) funding += nano.funding
       if (nano.suspense !== 0n) suspense += nano.suspense
       if (nano.writeOff !== 0n) writeOff += nano.writeOff
@@ -89,7 +89,7 @@ export class Memtable {
     this.post(GATEWAY_ACCOUNT_IDS.debt, debt)
   }
 
-  /** Those that anything was used on. */
+  /** The days with usage. */
   days(): Set<number> {
     const days = new Set<number>()
     for (const paid of this.tenants.values()) for (const day of paid.keys()) days.add(day)
@@ -117,7 +117,7 @@ export class Memtable {
     return nano
   }
 
-  /** On the paying account, and what its tenant paid on that day. */
+  /** Posts to the paying account, and adds to its tenant's payments of that day. */
   private postGroup({ row: { accountId, tenant, day, use }, nano, debt }: PostingGroup): void {
     this.post(accountId, nano, -debt)
     if (tenant === null || use === null) return
@@ -139,10 +139,10 @@ export class Memtable {
       sum.paidNano += spentNano(nano)
       return
     }
-    const place = { day, tenant, model, provider, first: counts }
-    // The end of suspense is no request: the one it belongs to was counted when it was recovered.
+    const usageKey = { day, tenant, model, provider, first: counts }
+    // The end of suspense is not a request: it was counted when it was recovered.
     const requests = endsSuspense(kind) ? 0 : 1
-    this.usage.set(keyId, { ...place, sums: undefined, requests, paidNano: spentNano(nano), next })
+    this.usage.set(keyId, { ...usageKey, sums: undefined, requests, paidNano: spentNano(nano), next })
   }
 
   private post(accountId: number, nano: bigint, owedNano = 0n): void {
@@ -156,14 +156,14 @@ export class Memtable {
   }
 }
 
-/** What entries that are alike move together. */
+/** The total of similar entries. */
 interface PostingGroup {
   readonly row: EntryRow
   nano: bigint
   debt: bigint
 }
 
-/** Whether both move the same sums but those of their keys. */
+/** True if both change the same sums except those of their keys. */
 function movesSameSums(a: EntryRow, b: EntryRow): boolean {
   return (
     a.accountId === b.accountId && a.tenant === b.tenant && a.day === b.day && (a.use === null) === (b.use === null)
@@ -173,7 +173,7 @@ function movesSameSums(a: EntryRow, b: EntryRow): boolean {
 function addCounts(sum: UsageSum, counts: UseCounts): void {
   sum.sums ??= { ...NO_COUNTS, ...sum.first }
   const { sums } = sum
-  // Named one by one: a loop over the names takes three times as long.
+  // Written out: a loop over the names takes three times as long.
   sums.input += counts.input ?? 0
   sums.cacheRead += counts.cacheRead ?? 0
   sums.cacheWrite += counts.cacheWrite ?? 0
@@ -195,11 +195,11 @@ const NO_COUNTS: CountTotals = {
 
 export function usageLine(keyId: string, sum: UsageSum): string {
   const { tenant, model, provider, first, sums, requests, paidNano } = sum
-  const place = usageLineKey({ tenant, keyId, model, provider })
-  return `${place}\t${countsText(sums ?? first)},${requests},${paidNano}`
+  const lineKey = usageLineKey({ tenant, keyId, model, provider })
+  return `${lineKey}\t${countsText(sums ?? first)},${requests},${paidNano}`
 }
 
-/** What is being folded, and what came after. */
+/** The memtable that is being flushed, and the active one. */
 export class MemtablePair {
   flushing: Memtable | undefined
   active = new Memtable()

@@ -1,12 +1,12 @@
-// Open holds: all of them in memory, and durable, several in a row that is written over when everything in it has ended.
-// A hold is open until there is an entry of its request; of two records the later counts.
+// Open holds: all of them in memory, and durable, several per row, which is overwritten when all of them have ended. A
+// hold is open until there is an entry of its request; of two records the later counts.
 import type { Database } from "bun:sqlite"
 import type { HoldRow } from "../../contract.ts"
 import { type NanoValue, nanoOf, nanoValue } from "./journal.ts"
 import type { LedgerEntries } from "./ledger-entries.ts"
 import { type ChainedItem, RequestHashTable } from "./request-hash-table.ts"
 
-/** A row, and how many of its holds are open and in no later one. */
+/** A row, and the number of its open holds that are in no later row. */
 interface HoldGroup {
   readonly slot: number
   open: number
@@ -14,7 +14,7 @@ interface HoldGroup {
 
 interface OpenHold extends ChainedItem<OpenHold> {
   row: HoldRow
-  /** Undefined while it waits to be written, and when it has ended. */
+  /** Undefined while it waits to be written, and after it has ended. */
   group: HoldGroup | undefined
   isOpen: boolean
 }
@@ -25,19 +25,19 @@ interface GroupColumns {
   readonly holds: string
 }
 
-/** So many fit one page of the file, where a row is written over in its place. */
+/** Holds that fit one page of the file, where a row is updated in place. */
 const HOLDS_PER_ROW = 32
-/** Where there are more, what is open in the oldest is written anew: a few long requests do not pin many rows. */
+/** With more groups, the open holds of the oldest are rewritten: a few long requests do not pin many rows. */
 const MAX_GROUPS = 128
 const DAY_MS = 86_400_000
 
 export class OpenHolds {
   private readonly open = new RequestHashTable<OpenHold>()
-  /** How many are open of each day: almost always one day. */
+  /** The number of open holds by day: almost always one day. */
   private readonly days = new Map<number, number>()
-  /** Of those that have any: what is not durable outlasts a transaction that fails. */
+  /** Budgets of open holds; they are not durable, so they survive a failed transaction. */
   private readonly budgets = new Map<string, HoldRow["budgets"]>()
-  /** What the transaction has ended that has budgets. */
+  /** Holds with budgets that the transaction has ended. */
   private ended: string[] = []
   /** The oldest first. */
   private readonly groups = new Set<HoldGroup>()
@@ -57,7 +57,7 @@ export class OpenHolds {
     this.put = database.query("REPLACE INTO hold_groups VALUES (?1, ?2, ?3)")
   }
 
-  /** False where the request is held already or has ended. */
+  /** False if the request is already held or has ended. */
   insert(row: HoldRow): boolean {
     if (this.open.get(row.requestId) || !this.entries.isNew(row.requestId)) return false
     const hold: OpenHold = { row, next: undefined, group: undefined, isOpen: true }
@@ -72,7 +72,7 @@ export class OpenHolds {
     return this.open.get(requestId)?.row
   }
 
-  /** In the place of what is held for this request. */
+  /** Replaces the hold of this request. */
   replace(row: HoldRow): void {
     const hold = this.open.get(row.requestId)
     if (!hold) throw new Error(`request ${row.requestId} is not held`)
@@ -80,7 +80,7 @@ export class OpenHolds {
     this.rewrite(hold)
   }
 
-  /** There is an entry of it now. What was held; undefined where nothing was. */
+  /** Removes the hold of a booked request and returns it; undefined if there was none. */
   end(requestId: string): HoldRow | undefined {
     const hold = this.open.remove(requestId)
     if (!hold) return undefined
@@ -91,7 +91,7 @@ export class OpenHolds {
     return hold.row
   }
 
-  /** Whether any is of a later day, as after a clock was set back. */
+  /** True if a hold is of a later day, as after a clock was set back. */
   hasLaterThan(day: number): boolean {
     for (const held of this.days.keys()) if (held > day) return true
     return false
@@ -101,7 +101,7 @@ export class OpenHolds {
     for (const { row } of this.open.all()) yield row
   }
 
-  /** At the end of a transaction. */
+  /** Called at the end of a transaction. */
   write(): void {
     if (this.groups.size > MAX_GROUPS) this.rewriteOldest()
     if (this.unwritten.length === 0) return
@@ -179,7 +179,7 @@ export class OpenHolds {
   }
 
   private rewrite(hold: OpenHold): void {
-    // One without a group waits already.
+    // A hold without a group is already queued.
     if (hold.group) this.unwritten.push(hold)
     this.leaveGroup(hold)
   }
@@ -198,12 +198,12 @@ export class OpenHolds {
   }
 }
 
-/** Whom what is held belongs to, and which start of the process made it. */
+/** The owner of a hold, and the epoch of the process that made it. */
 type HoldOwner = readonly [accountId: number, tenant: string, keyId: string, epoch: number]
 type HoldValue = readonly [holder: number, requestId: string, amount: NanoValue, owed: NanoValue, at: number]
 type GroupValue = readonly [holders: readonly HoldOwner[], holds: readonly HoldValue[]]
 
-/** Without their budgets: holds of a dead process are not extended. */
+/** Without budgets: holds of a dead process are not extended. */
 function groupValue(holds: readonly OpenHold[]): GroupValue {
   const holders: HoldOwner[] = []
   const values = holds.map(({ row }): HoldValue => {

@@ -11,7 +11,7 @@ interface FactsColumns {
 
 const NO_FACTS = "{}"
 
-/** They are dropped in the order of their entries: all before a mark are gone. */
+/** Facts are dropped in the order of their entries: all before a mark are gone. */
 export function receiptTable(database: Database, standing: LedgerState): ReceiptTable {
   const row = "SELECT first, at, facts FROM journal WHERE first"
   const rowAt = database.query<FactsColumns, [number | bigint]>(`${row} <= ?1 ORDER BY first DESC LIMIT 1`)

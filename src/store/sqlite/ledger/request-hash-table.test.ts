@@ -8,8 +8,8 @@ interface LinkedItem extends ChainedItem<LinkedItem> {
 
 const item = (requestId: string): LinkedItem => ({ row: { requestId }, next: undefined })
 
-test("finds what a Map would, whatever comes and goes", () => {
-  // Few names, some of which share a place: those that end alike do.
+test("the hash table finds what a Map would, after any insertions and removals", () => {
+  // Few names, some of which share a slot because their ends are equal.
   const name = fc.oneof(
     fc.constantFrom("", "a", "1-0000", "2-0000", "3-0000", "4-0000"),
     fc.string({ maxLength: 3 }),
@@ -46,7 +46,7 @@ test("finds what a Map would, whatever comes and goes", () => {
   )
 })
 
-test("requests are spread over its places", () => {
+test("the hash table spreads requests evenly over its slots", () => {
   const table = new RequestHashTable<LinkedItem>()
   for (let count = 0; count < 40_000; count++) table.add(item(Bun.randomUUIDv7()))
   const longest = Math.max(...[...table.all()].map(chainFrom))

@@ -1,14 +1,14 @@
-// What is open, by its request. A Map would be made anew again and again while as many come as go, and the collector
-// keeps what its old tables hold; here nothing is made: those that share a place are linked to each other.
+// A hash table of open items by request. A Map would be rebuilt constantly while as many items come as go, and the
+// collector retains its old tables; this one allocates nothing: items of one slot are linked.
 
 export interface ChainedItem<Item> {
   readonly row: { readonly requestId: string }
-  /** The next one at its place. */
+  /** The next item in its slot. */
   next: Item | undefined
 }
 
 const SLOT_COUNT = 4096
-/** Requests are named as time goes, and by chance at the end. */
+/** Request ids begin with the time and end in random characters. */
 const LAST_CHARACTERS = 4
 
 export class RequestHashTable<Item extends ChainedItem<Item>> {
@@ -20,25 +20,25 @@ export class RequestHashTable<Item extends ChainedItem<Item>> {
     return item
   }
 
-  /** Of a request that is not here. */
+  /** Adds an item of a request that is not in the table. */
   add(item: Item): void {
-    const place = slotOf(item.row.requestId)
-    item.next = this.slots[place]
-    this.slots[place] = item
+    const slot = slotOf(item.row.requestId)
+    item.next = this.slots[slot]
+    this.slots[slot] = item
   }
 
-  /** Undefined where it is not here. */
+  /** Undefined if it is not in the table. */
   remove(requestId: string): Item | undefined {
-    const place = slotOf(requestId)
+    const slot = slotOf(requestId)
     let before: Item | undefined
-    let item = this.slots[place]
+    let item = this.slots[slot]
     while (item && item.row.requestId !== requestId) {
       before = item
       item = item.next
     }
     if (!item) return undefined
     if (before) before.next = item.next
-    else this.slots[place] = item.next
+    else this.slots[slot] = item.next
     item.next = undefined
     return item
   }
@@ -57,6 +57,6 @@ function slotOf(requestId: string): number {
   let hash = 0
   for (let at = Math.max(0, length - LAST_CHARACTERS); at < length; at++)
     hash = (Math.imul(hash, 31) + requestId.charCodeAt(at)) | 0
-  // Its upper part too: what is alike in all characters shows there.
+  // Uses the upper bits too: names that differ little differ there.
   return (hash ^ (hash >>> 12)) & (SLOT_COUNT - 1)
 }

@@ -1,5 +1,5 @@
-// What keys and tenants have paid and hold, for the windows that budgets ask about. A window that was asked for is kept
-// and moved along, so that a budget costs no query; any other is summed from what was folded, the tails and the holds.
+// Payments and holds of keys and tenants, for the windows of budgets. A window that was read stays in memory and is
+// kept up to date, so that a budget costs no query; any other is summed from the runs, the memtables and the holds.
 import { type DayRange, type EntryRow, spentNano } from "../../contract.ts"
 import { LedgerCache } from "./ledger-cache.ts"
 import type { Memtable, MemtablePair } from "./memtable.ts"
@@ -15,7 +15,7 @@ interface SpendSources {
   readonly runs: SortedRuns
   readonly memtables: MemtablePair
   readonly holds: Pick<OpenHolds, "all" | "hasLaterThan">
-  /** What the transaction has booked so far. */
+  /** The entries of the current transaction. */
   readonly unwritten: () => Iterable<EntryRow>
 }
 
@@ -24,13 +24,13 @@ type EntrySpender = Pick<EntryRow, "keyId" | "tenant" | "day">
 /** The windows read so far for a key or tenant. */
 interface SpenderWindows {
   readonly windows: SpendWindow[]
-  /** The last day, from `since` on, on which it has spent anything; undefined where there is none. */
+  /** The last day, from `since` on, with spending; undefined if there is none. */
   last: { since: number; day: number | undefined } | undefined
 }
 
 const EVER: DayRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }
 const MAX_SPENDERS = 65_536
-/** Of one spender: one for each of its budgets, and those of the periods before. */
+/** Windows per spender: one for each of its budgets, and those of the previous periods. */
 const MAX_WINDOWS = 8
 
 export class SpendTotals {
@@ -54,7 +54,7 @@ export class SpendTotals {
     )
   }
 
-  /** The day given, or a later one that the key or its tenant has spent or held anything on: a clock may be set back. */
+  /** The given day, or a later one on which the key or its tenant has spending or holds: a clock may be set back. */
   latestDay({ keyId, tenant }: { readonly keyId: string; readonly tenant: string }, day: number): number {
     const ofKey = windowsOf(this.keys, keyId)
     const ofTenant = windowsOf(this.tenants, tenant)
@@ -67,18 +67,18 @@ export class SpendTotals {
     return held.reduce((latest, hold) => Math.max(latest, hold.day), spent)
   }
 
-  /** Whether anything was read yet. */
+  /** False if no window was read yet. */
   get isTracking(): boolean {
     return this.keys.size > 0 || this.tenants.size > 0
   }
 
-  /** Adds to what a key, and its tenant, have paid or hold. */
+  /** Adds to the payments or holds of a key and its tenant. */
   add({ keyId, tenant, day }: EntrySpender, nano: bigint): void {
     if (keyId !== null) addToWindows(this.keys.get(keyId), { day, nano })
     if (tenant !== null) addToWindows(this.tenants.get(tenant), { day, nano })
   }
 
-  /** Something was spent on a day. */
+  /** Records spending on a day. */
   noteDay({ keyId, tenant, day }: EntrySpender): void {
     if (keyId !== null) raiseLastDay(this.keys.get(keyId), day)
     if (tenant !== null) raiseLastDay(this.tenants.get(tenant), day)
@@ -106,54 +106,61 @@ export class SpendTotals {
 
   private lastDayOfKey(keyId: string, day: number): number | undefined {
     const isOf = (spender: EntrySpender) => spender.keyId === keyId
-    return this.lastDayFrom(day, { holder: `key:${keyId}`, isOf, inMemtable: (tail) => tail.daysOfKey(keyId) })
+    return this.lastDayFrom(day, { holder: `key:${keyId}`, isOf, inMemtable: (memtable) => memtable.daysOfKey(keyId) })
   }
 
   private lastDayOfTenant(tenant: string, day: number): number | undefined {
     const isOf = (spender: EntrySpender) => spender.tenant === tenant
-    return this.lastDayFrom(day, { holder: `tenant:${tenant}`, isOf, inMemtable: (tail) => tail.daysOfTenant(tenant) })
+    return this.lastDayFrom(day, {
+      holder: `tenant:${tenant}`,
+      isOf,
+      inMemtable: (memtable) => memtable.daysOfTenant(tenant),
+    })
   }
 
   private lastDayFrom(day: number, { holder, isOf, inMemtable }: DaySearch): number | undefined {
     const { runs, memtables, unwritten } = this.sources
     const days: number[] = []
-    for (const tail of memtables.all()) days.push(...inMemtable(tail))
+    for (const memtable of memtables.all()) days.push(...inMemtable(memtable))
     for (const entry of unwritten()) if (entry.use !== null && isOf(entry)) days.push(entry.day)
-    const place = `${escapeName(holder)}\t`
+    const prefix = `${escapeName(holder)}\t`
     for (let month = runs.partFrom(monthOf(day)); month !== undefined; month = runs.partFrom(month + 1))
-      for (const line of runs.linesWithPrefix(month, place))
-        days.push(Number(line.slice(place.length, line.lastIndexOf("\t"))))
+      for (const line of runs.linesWithPrefix(month, prefix))
+        days.push(Number(line.slice(prefix.length, line.lastIndexOf("\t"))))
     const last = days.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
     return last < day ? undefined : last
   }
 
   private paidAndHeldByKey(keyId: string, days: DayRange): bigint {
     const holder = `key:${keyId}`
-    const paid = this.paid(holder, { days, byTail: (tail) => tail.paidByKey(keyId, days) })
+    const paid = this.paid(holder, { days, byMemtable: (memtable) => memtable.paidByKey(keyId, days) })
     return paid + this.unsettled(days, (spender) => spender.keyId === keyId)
   }
 
   private paidAndHeldByTenant(tenant: string, days: DayRange): bigint {
     const holder = `tenant:${tenant}`
-    const paid = this.paid(holder, { days, byTail: (tail) => tail.paidByTenant(tenant, days) })
+    const paid = this.paid(holder, { days, byMemtable: (memtable) => memtable.paidByTenant(tenant, days) })
     return paid + this.unsettled(days, (spender) => spender.tenant === tenant)
   }
 
-  private paid(holder: string, { days, byTail }: { readonly days: DayRange; byTail(tail: Memtable): bigint }): bigint {
+  private paid(
+    holder: string,
+    { days, byMemtable }: { readonly days: DayRange; byMemtable(memtable: Memtable): bigint },
+  ): bigint {
     const { runs, memtables } = this.sources
     let nano = 0n
-    for (const tail of memtables.all()) nano += byTail(tail)
-    const place = `${escapeName(holder)}\t`
+    for (const memtable of memtables.all()) nano += byMemtable(memtable)
+    const prefix = `${escapeName(holder)}\t`
     const [first, last] = days === EVER ? [0, days.to] : [monthOf(days.from), monthOf(days.to)]
     for (let month = runs.partFrom(first); month !== undefined && month <= last; month = runs.partFrom(month + 1))
-      for (const line of runs.linesWithPrefix(month, place)) {
-        const day = Number(line.slice(place.length, line.lastIndexOf("\t")))
+      for (const line of runs.linesWithPrefix(month, prefix)) {
+        const day = Number(line.slice(prefix.length, line.lastIndexOf("\t")))
         if (day >= days.from && day <= days.to) nano += paidOf(line)
       }
     return nano
   }
 
-  /** What the transaction has booked so far, and what is held. */
+  /** The entries of the current transaction, and the holds. */
   private unsettled({ from, to }: DayRange, isOf: (spender: EntrySpender) => boolean): bigint {
     const { holds, unwritten } = this.sources
     const counts = (spender: EntrySpender) => spender.day >= from && spender.day <= to && isOf(spender)
@@ -164,16 +171,16 @@ export class SpendTotals {
   }
 }
 
-/** Where a key's or a tenant's days are looked for. */
+/** A search for the days of a key or tenant. */
 interface DaySearch {
   readonly holder: string
   readonly isOf: (spender: EntrySpender) => boolean
-  readonly inMemtable: (tail: Memtable) => Iterable<number>
+  readonly inMemtable: (memtable: Memtable) => Iterable<number>
 }
 
 function windowsOf(spenders: LedgerCache<SpenderWindows>, name: string): SpenderWindows {
-  const asked = spenders.get(name)
-  if (asked) return asked
+  const known = spenders.get(name)
+  if (known) return known
   const none: SpenderWindows = { windows: [], last: undefined }
   spenders.set(name, none)
   return none
@@ -185,20 +192,20 @@ function findWindowSum(windows: readonly SpendWindow[], { from, to }: DayRange):
 }
 
 function addToWindows(
-  asked: SpenderWindows | undefined,
+  spender: SpenderWindows | undefined,
   { day, nano }: { readonly day: number; readonly nano: bigint },
 ): void {
-  if (!asked) return
-  for (const window of asked.windows) if (day >= window.from && day <= window.to) window.nano += nano
+  if (!spender) return
+  for (const window of spender.windows) if (day >= window.from && day <= window.to) window.nano += nano
 }
 
-/** Whether what is known of its last day holds from this one on. */
+/** True if the known last day is valid from this day on. */
 function isKnownFrom({ last }: SpenderWindows, day: number): boolean {
   return last !== undefined && (last.since <= day || last.day !== undefined)
 }
 
-function raiseLastDay(asked: SpenderWindows | undefined, day: number): void {
-  const last = asked?.last
+function raiseLastDay(spender: SpenderWindows | undefined, day: number): void {
+  const last = spender?.last
   if (last && day >= last.since && day > (last.day ?? Number.NEGATIVE_INFINITY)) last.day = day
 }
 
@@ -206,7 +213,7 @@ const DAY_MS = 86_400_000
 
 let cachedMonth = { day: Number.NaN, month: Number.NaN }
 
-/** The months since the year 0: the parts that spending is kept in. */
+/** The months since the year 0: the parts of the spending totals. */
 export function monthOf(day: number): number {
   if (day !== cachedMonth.day) {
     const date = new Date(day * DAY_MS)

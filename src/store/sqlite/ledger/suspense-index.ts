@@ -1,5 +1,5 @@
-// What recovered requests have in suspense, and which entry has ended it. A row is written with the entry that recovers,
-// and changed once, with the entry that ends it.
+// The suspense of recovered requests, and the entries that ended it. A row is written with the entry that recovers, and
+// changed once, with the entry that ends it.
 import type { Database } from "bun:sqlite"
 import type { EntryRow, SuspenseRow } from "../../contract.ts"
 import { endsSuspense } from "./journal.ts"
@@ -20,7 +20,7 @@ export class SuspenseIndex {
 
   constructor(
     database: Database,
-    /** The entry of the transaction under way that ends what a request has in suspense. */
+    /** The entry of the current transaction that ends a request's suspense. */
     private readonly stagedEnd: (requestId: string) => bigint | undefined,
   ) {
     this.byRequest = database.query<SuspenseColumns, [string]>("SELECT * FROM suspended WHERE request = ?1")
@@ -47,7 +47,7 @@ export class SuspenseIndex {
     return Number(this.count.get()?.n ?? 0)
   }
 
-  /** Of an entry that moves anything in suspense. */
+  /** Writes the row of an entry that moves suspense. */
   write({ kind, requestId, eventId, at }: EntryRow, id: number): void {
     if (!endsSuspense(kind)) this.insert.run(requestId, id, at)
     else if (this.end.run(eventId, id).changes !== 1)

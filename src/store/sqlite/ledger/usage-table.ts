@@ -1,4 +1,4 @@
-// Pages of what was used: the runs of each day merged with what is not folded yet.
+// Pages of usage: the runs of each day merged with the memtables.
 import type { Database } from "bun:sqlite"
 import { USE_COUNTS, type UsageFilter, type UsageRow, type UsageTable } from "../../contract.ts"
 import type { LedgerState } from "./ledger-state.ts"
@@ -16,9 +16,9 @@ export function usageTable(database: Database, standing: LedgerState): UsageTabl
     page: (filter) => {
       const { usage: runs, memtables } = standing.ready()
       const rows: UsageRow[] = []
-      const days = daysFrom(filter.after?.day ?? filter.from, { runs, memtables: memtables })
+      const days = daysFrom(filter.after?.day ?? filter.from, { runs, memtables })
       for (let next = days.next(); !next.done && next.value <= filter.to; next = days.next())
-        for (const row of dayRows(next.value, { filter, runs, memtables: memtables })) {
+        for (const row of dayRows(next.value, { filter, runs, memtables })) {
           if (filter.model === undefined || row.model === filter.model) rows.push(row)
           if (rows.length === filter.limit) return rows
         }
@@ -28,11 +28,11 @@ export function usageTable(database: Database, standing: LedgerState): UsageTabl
   }
 }
 
-/** Every day from this one on of which anything is known. */
+/** Every day from this one on that has usage. */
 function* daysFrom(first: number, { runs, memtables }: UsageSources): Generator<number> {
-  const unfolded = memtables.all().flatMap((tail) => [...tail.days()])
+  const unflushed = memtables.all().flatMap((memtable) => [...memtable.days()])
   for (let day = first; ; day++) {
-    day = Math.min(runs.partFrom(day) ?? Number.POSITIVE_INFINITY, ...unfolded.filter((each) => each >= day))
+    day = Math.min(runs.partFrom(day) ?? Number.POSITIVE_INFINITY, ...unflushed.filter((each) => each >= day))
     if (day === Number.POSITIVE_INFINITY) return
     yield day
   }
@@ -48,9 +48,9 @@ function* dayRows(day: number, { filter, runs, memtables }: UsageDayOptions): Ge
     tenant === undefined ? "" : `${escapeName(tenant)}\t${keyId === undefined ? "" : `${escapeName(keyId)}\t`}`
   const last = after?.day === day ? afterLineKey(usageLineKey(after)) : ""
   const start = [whose, last].sort().at(-1) ?? ""
-  const folded = runs.runsOf(day).map((run) => runs.linesFrom(day, { run, text: start }))
-  const unfolded = memtables.all().map((tail) => memtableLines(tail, { day, start }))
-  for (const line of sumEqualKeys(mergeSortedLines([...folded, ...unfolded]))) {
+  const flushed = runs.runsOf(day).map((run) => runs.linesFrom(day, { run, text: start }))
+  const unflushed = memtables.all().map((memtable) => memtableLines(memtable, { day, start }))
+  for (const line of sumEqualKeys(mergeSortedLines([...flushed, ...unflushed]))) {
     if (!line.startsWith(whose)) return
     yield parseUsageLine(day, line)
   }
@@ -61,20 +61,20 @@ function* memtableLines(
   { usage }: Memtable,
   { day, start }: { readonly day: number; readonly start: string },
 ): Generator<string> {
-  const places: string[] = []
+  const prefixes: string[] = []
   for (const [keyId, first] of usage)
     for (let sum: typeof first | undefined = first; sum; sum = sum.next) {
       if (sum.day !== day) continue
-      const place = `${escapeName(sum.tenant)}\t${escapeName(keyId)}`
-      // The whole place begins with it, so that it comes before what is sought only where all of it does.
-      if (place >= start || start.startsWith(place)) places.push(place)
+      const prefix = `${escapeName(sum.tenant)}\t${escapeName(keyId)}`
+      // The full key begins with the prefix, so a prefix sorts before `start` only if all of its lines do.
+      if (prefix >= start || start.startsWith(prefix)) prefixes.push(prefix)
     }
-  places.sort()
+  prefixes.sort()
   let before: string | undefined
-  for (const place of places) {
-    if (place === before) continue
-    before = place
-    const [tenant = "", key = ""] = place.split("\t").map(unescapeName)
+  for (const prefix of prefixes) {
+    if (prefix === before) continue
+    before = prefix
+    const [tenant = "", key = ""] = prefix.split("\t").map(unescapeName)
     const lines: string[] = []
     for (let sum = usage.get(key); sum; sum = sum.next)
       if (sum.day === day && sum.tenant === tenant) lines.push(usageLine(key, sum))

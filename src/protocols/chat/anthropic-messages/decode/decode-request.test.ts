@@ -182,7 +182,7 @@ describe("content", () => {
 
 test("tools: the caller's own, and the vendor's by what they do", () => {
   const { tools, toolChoice } = decoded(rich)
-  expect(tools.map((tool) => (tool.kind === "hosted" ? `${tool.name} ${tool.does}` : tool.name))).toEqual([
+  expect(tools.map((tool) => (tool.kind === "hosted" ? `${tool.name} ${tool.purpose}` : tool.name))).toEqual([
     "f",
     "g",
     "web_search web-search",

@@ -13,7 +13,7 @@ export function decodeTools(value: Json | undefined, servers: ReturnType<typeof 
 }
 
 function decodeTool(value: Json, at: string): ToolDefinition {
-  if (!isObject(value)) return { kind: "hosted", at, name: "", does: "other", protocol: PROTOCOL, value }
+  if (!isObject(value)) return { kind: "hosted", at, name: "", purpose: "other", protocol: PROTOCOL, value }
   const { type, name, description, input_schema: parameters, strict } = value
   const isFunction = type === undefined || type === null || type === "custom"
   if (!isFunction || typeof name !== "string" || parameters === undefined) return hostedTool(value, at)
@@ -36,7 +36,7 @@ function decodeTool(value: Json, at: string): ToolDefinition {
 }
 
 /** By the beginning of its dated type, such as `web_search_20250305`. */
-const DOES: readonly (readonly [prefix: string, does: HostedTool["does"]])[] = [
+const PURPOSES: readonly (readonly [prefix: string, purpose: HostedTool["purpose"]])[] = [
   ["web_search_", "web-search"],
   ["web_fetch_", "web-fetch"],
   ["code_execution_", "code"],
@@ -47,8 +47,8 @@ const DOES: readonly (readonly [prefix: string, does: HostedTool["does"]])[] = [
 function hostedTool(value: JsonObject, at: string): HostedTool {
   const type = typeof value.type === "string" ? value.type : ""
   const name = typeof value.name === "string" ? value.name : type
-  const does = DOES.find(([prefix]) => type.startsWith(prefix))?.[1] ?? "other"
-  return { kind: "hosted", at, name, does, protocol: PROTOCOL, value }
+  const purpose = PURPOSES.find(([prefix]) => type.startsWith(prefix))?.[1] ?? "other"
+  return { kind: "hosted", at, name, purpose, protocol: PROTOCOL, value }
 }
 
 interface DecodedToolChoice {

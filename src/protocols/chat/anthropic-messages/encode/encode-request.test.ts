@@ -427,7 +427,7 @@ describe("tools", () => {
     kind: "hosted",
     at: "tools[1]",
     name: "search",
-    does: "web-search",
+    purpose: "web-search",
     protocol: "x",
     value: { type: "y", size: 1 },
   }
@@ -435,7 +435,7 @@ describe("tools", () => {
     kind: "hosted",
     at: "tools[2]",
     name: "draw",
-    does: "images",
+    purpose: "images",
     protocol: "x",
     value: {},
   }

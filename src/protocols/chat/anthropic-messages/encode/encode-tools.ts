@@ -93,26 +93,26 @@ function encodeCustom({ name, description, format, at }: CustomTool, { losses }:
   return { name, ...(description !== undefined && { description }), input_schema }
 }
 
-const COUNTERPARTS: Readonly<Partial<Record<HostedTool["does"], JsonObject>>> = {
+const COUNTERPARTS: Readonly<Partial<Record<HostedTool["purpose"], JsonObject>>> = {
   "web-search": { type: "web_search_20250305", name: "web_search" },
   "web-fetch": { type: "web_fetch_20250910", name: "web_fetch" },
   code: { type: "code_execution_20250825", name: "code_execution" },
 }
 
 function encodeHosted(tool: HostedTool, { losses }: AnthropicEncodeContext): JsonObject | undefined {
-  const { protocol, value, does, at, extra, cacheMark } = tool
+  const { protocol, value, purpose, at, extra, cacheMark } = tool
   // A server that stands in the list alone is no tool here.
   if (protocol === PROTOCOL) return value === null ? undefined : (value as JsonObject)
   const path = at ?? "tools"
   ownMembers(extra, { at: path, losses })
   // A server of another protocol's is listed beside the tools.
   if (tool.server) return undefined
-  const counterpart = COUNTERPARTS[does]
+  const counterpart = COUNTERPARTS[purpose]
   if (!counterpart) {
     losses.push(dropped.meaning(path, "this model's provider has no equivalent tool"))
     return undefined
   }
-  const known = does === "web-search" ? searchOptions(value) : {}
+  const known = purpose === "web-search" ? searchOptions(value) : {}
   const others = Object.keys(hostedSettings(tool)).filter((name) => !(name in known))
   for (const name of others) {
     losses.push(

@@ -70,7 +70,7 @@ describe("a tool", () => {
     kind: "hosted",
     at: "tools[0]",
     name: "web_search",
-    does: "web-search",
+    purpose: "web-search",
     protocol: "anthropic-messages",
     value: { type: "web_search_20250305", name: "web_search", max_uses: 3 },
   }

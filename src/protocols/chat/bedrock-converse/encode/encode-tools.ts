@@ -139,8 +139,8 @@ function encodeCustom({ name, description, format, at }: CustomTool, { losses }:
 }
 
 function encodeHosted(tool: HostedTool, { family, losses }: BedrockEncodeContext): JsonObject | undefined {
-  const { does, at = "tools" } = tool
-  const name = family.systemTools?.[does]
+  const { purpose, at = "tools" } = tool
+  const name = family.systemTools?.[purpose]
   if (name === undefined) {
     losses.push(dropped.meaning(at, "this model's provider has no equivalent tool"))
     return undefined

@@ -199,7 +199,7 @@ test("tools, each with where it stood, and the choice among them", () => {
     {
       kind: "hosted",
       name: "googleSearch",
-      does: "web-search",
+      purpose: "web-search",
       protocol: "gemini-generate",
       value: { googleSearch: {} },
       at: "tools[1].googleSearch",

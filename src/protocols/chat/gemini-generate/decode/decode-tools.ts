@@ -6,7 +6,7 @@ import { toJsonSchema } from "../gemini-schema.ts"
 import { GeminiFieldReader, PROTOCOL, text } from "../passthrough-fields.ts"
 
 /** What the vendor's own tools do. */
-const HOSTED: Readonly<Record<string, HostedTool["does"]>> = {
+const HOSTED: Readonly<Record<string, HostedTool["purpose"]>> = {
   googleSearch: "web-search",
   google_search: "web-search",
   googleSearchRetrieval: "web-search",
@@ -46,7 +46,7 @@ function isNamed(declared: Json): declared is JsonObject {
 }
 
 function hosted(name: string, { at, value }: { at: string; value: Json }): HostedTool {
-  return { kind: "hosted", name, does: HOSTED[name] ?? "other", protocol: PROTOCOL, value, at }
+  return { kind: "hosted", name, purpose: HOSTED[name] ?? "other", protocol: PROTOCOL, value, at }
 }
 
 function decodeFunction(declared: JsonObject, at: string): FunctionTool {

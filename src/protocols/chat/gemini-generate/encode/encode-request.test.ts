@@ -368,12 +368,12 @@ describe("tools", () => {
   const search: ToolDefinition = {
     kind: "hosted",
     name: "web_search",
-    does: "web-search",
+    purpose: "web-search",
     protocol: "openai-responses",
     value: { type: "web_search" },
     at: "tools[1]",
   }
-  const shell: ToolDefinition = { ...search, name: "shell", does: "shell" }
+  const shell: ToolDefinition = { ...search, name: "shell", purpose: "shell" }
   const tools = (
     given: ToolDefinition[],
     more: Partial<ChatRequest> = {},

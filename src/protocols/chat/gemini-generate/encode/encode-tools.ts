@@ -20,7 +20,7 @@ import { generationOf } from "./model-generation.ts"
 import { reportForeignFields } from "./report-foreign-fields.ts"
 
 /** The vendor's own tools, by what they do. */
-const OWN: Partial<Record<HostedTool["does"], string>> = {
+const OWN: Partial<Record<HostedTool["purpose"], string>> = {
   "web-search": "googleSearch",
   "web-fetch": "urlContext",
   code: "codeExecution",
@@ -115,7 +115,7 @@ class GeminiToolEncoder {
       if (isObject(tool.value)) this.entries.set(key, { ...this.entry(key), ...tool.value })
       return
     }
-    const own = OWN[tool.does]
+    const own = OWN[tool.purpose]
     const alone = this.functions.size === 0
     if (own === undefined) this.dropHosted(tool, { at, why: "Gemini has no equivalent tool." })
     else if (!alone && !generationOf(this.context.model).mixesTools) {
@@ -130,9 +130,9 @@ class GeminiToolEncoder {
     this.entry(own)[own] = {}
   }
 
-  private dropHosted({ name, does }: HostedTool, { at, why }: { at: string; why: string }): void {
+  private dropHosted({ name, purpose }: HostedTool, { at, why }: { at: string; why: string }): void {
     const choice = this.request.toolChoice
-    if (choice?.mode === "tool" && (choice.name === name || choice.name === does)) throw forcedToolMissing(name)
+    if (choice?.mode === "tool" && (choice.name === name || choice.name === purpose)) throw forcedToolMissing(name)
     this.lose(at, why, "meaning")
   }
 

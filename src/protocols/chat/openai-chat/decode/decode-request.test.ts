@@ -228,7 +228,7 @@ test("tools are functions, tools of text, or the provider's own", () => {
       allowed_tools: { mode: "auto", tools: [{ type: "function", function: { name: "f" } }] },
     },
   })
-  const hosted = { kind: "hosted", does: "web-search", protocol: "openai-chat" }
+  const hosted = { kind: "hosted", purpose: "web-search", protocol: "openai-chat" }
   expect(tools).toEqual([
     { kind: "function", at: "tools[0]", name: "f", description: "d", parameters: { type: "object" }, strict: false },
     { kind: "custom", at: "tools[1]", name: "c", format: { type: "text" } },

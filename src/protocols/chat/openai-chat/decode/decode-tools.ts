@@ -30,7 +30,7 @@ function decodeTool(value: Json, at: string): ToolDefinition {
 }
 
 /** What hosts that run tools themselves call them. */
-const DOES: readonly (readonly [RegExp, HostedTool["does"]])[] = [
+const PURPOSES: readonly (readonly [RegExp, HostedTool["purpose"]])[] = [
   [/search/, "web-search"],
   [/fetch|visit|url_context/, "web-fetch"],
   [/code|python/, "code"],
@@ -42,15 +42,15 @@ const DOES: readonly (readonly [RegExp, HostedTool["does"]])[] = [
 
 function hostedTool(value: Json, at: string): HostedTool {
   const type = isObject(value) && typeof value.type === "string" ? value.type : "tool"
-  const does = DOES.find(([word]) => word.test(type))?.[1] ?? "other"
-  return { kind: "hosted", name: type, does, protocol: PROTOCOL, value, at }
+  const purpose = PURPOSES.find(([word]) => word.test(type))?.[1] ?? "other"
+  return { kind: "hosted", name: type, purpose, protocol: PROTOCOL, value, at }
 }
 
 /** Chat models that search do so without a tool of their own: the request says how. */
 export function searchTool(value: Json): HostedTool | undefined {
   if (!isObject(value)) return undefined
   const at = "web_search_options"
-  return { kind: "hosted", name: "web_search", does: "web-search", protocol: PROTOCOL, value, at }
+  return { kind: "hosted", name: "web_search", purpose: "web-search", protocol: PROTOCOL, value, at }
 }
 
 export function decodeFunctions(functions: Json): ToolDefinition[] | undefined {

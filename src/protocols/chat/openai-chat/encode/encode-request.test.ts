@@ -270,7 +270,7 @@ describe("tools", () => {
     kind: "hosted",
     at: "tools[1]",
     name: "s",
-    does: "web-search",
+    purpose: "web-search",
     protocol: "x",
     value: {},
   }

@@ -32,11 +32,11 @@ export function encodeTools({ tools, toolChoice }: ChatRequest, saying: ChatEnco
 type HostedToolEntry = Extract<ToolDefinition, { kind: "hosted" }>
 
 function encodeHosted(
-  { protocol, value, at = "", does }: HostedToolEntry,
+  { protocol, value, at = "", purpose }: HostedToolEntry,
   { context }: ChatEncodeContext,
 ): Json | undefined {
   if (protocol === PROTOCOL) return value
-  const what = does === "other" ? "such tool" : `tool for ${does}`
+  const what = purpose === "other" ? "such tool" : `tool for ${purpose}`
   context.losses.push(dropped.meaning(at, `chat completions has no provider-run ${what}`))
   return undefined
 }

@@ -248,7 +248,7 @@ describe("tools", () => {
       { kind: "function", at: "tools[2].tools[0]", name: "agents__open", description: "d", strict: false },
       { kind: "custom", at: "tools[2].tools[1]", name: "agents__say" },
       { kind: "function", at: "tools[3]", name: "local_shell", parameters: { required: ["command"] } },
-      { kind: "hosted", at: "tools[4]", name: "web_search", does: "web-search", value: search },
+      { kind: "hosted", at: "tools[4]", name: "web_search", purpose: "web-search", value: search },
     ])
   })
 

@@ -71,7 +71,7 @@ function localShell(value: Json, at: string): ToolDefinition {
   }
 }
 
-const DOES: readonly (readonly [RegExp, HostedTool["does"]])[] = [
+const PURPOSES: readonly (readonly [RegExp, HostedTool["purpose"]])[] = [
   [/^web_search/, "web-search"],
   [/^code_interpreter/, "code"],
   [/^image_generation/, "images"],
@@ -83,9 +83,9 @@ const DOES: readonly (readonly [RegExp, HostedTool["does"]])[] = [
 
 function hostedTool(value: Json, at: string): HostedTool {
   const type = isObject(value) && typeof value.type === "string" ? value.type : "tool"
-  const does = DOES.find(([word]) => word.test(type))?.[1] ?? "other"
-  const server = does === "mcp" && isObject(value) ? remoteServerIn(value) : undefined
-  return { kind: "hosted", name: type, does, protocol: PROTOCOL, value, at, ...(server && { server }) }
+  const purpose = PURPOSES.find(([word]) => word.test(type))?.[1] ?? "other"
+  const server = purpose === "mcp" && isObject(value) ? remoteServerIn(value) : undefined
+  return { kind: "hosted", name: type, purpose, protocol: PROTOCOL, value, at, ...(server && { server }) }
 }
 
 const MODES = new Map<Json, ToolChoice>([

@@ -205,12 +205,12 @@ describe("tools", () => {
   const patch: ToolDefinition = { kind: "custom", name: "patch", at: "patch", format: { type: "grammar" } }
   const hosted = (
     name: string,
-    does: Extract<ToolDefinition, { kind: "hosted" }>["does"],
+    purpose: Extract<ToolDefinition, { kind: "hosted" }>["purpose"],
     value = {},
   ): ToolDefinition => ({
     kind: "hosted",
     name,
-    does,
+    purpose,
     protocol: "x",
     value: { type: name, ...value },
     at: name,

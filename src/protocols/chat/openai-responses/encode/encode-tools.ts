@@ -94,23 +94,23 @@ function objectSchema(schema: Json | undefined): Json {
   return { type: "object", properties: {}, ...schema }
 }
 
-const COUNTERPARTS: Readonly<Partial<Record<HostedTool["does"], JsonObject>>> = {
+const COUNTERPARTS: Readonly<Partial<Record<HostedTool["purpose"], JsonObject>>> = {
   "web-search": { type: "web_search" },
   code: { type: "code_interpreter", container: { type: "auto" } },
 }
 
 function encodeHosted(tool: HostedTool, { context }: ResponsesEncodeContext): Json | undefined {
-  const { protocol, value, at = "", does, extra } = tool
+  const { protocol, value, at = "", purpose, extra } = tool
   const { losses } = context
   if (protocol === PROTOCOL) return value
   restorePassthrough({}, extra, { at, losses })
   if (tool.server) return serverTool(tool.server)
-  const counterpart = COUNTERPARTS[does]
+  const counterpart = COUNTERPARTS[purpose]
   if (!counterpart) {
     losses.push(dropped.meaning(at, "this model's provider has no equivalent tool"))
     return undefined
   }
-  const known = does === "web-search" ? searchOptions(value) : {}
+  const known = purpose === "web-search" ? searchOptions(value) : {}
   const others = Object.keys(hostedSettings(tool)).filter((name) => !(name in known))
   for (const name of others) {
     losses.push(
@@ -169,6 +169,6 @@ function encodeToolName(name: string, tools: readonly ToolDefinition[]): Json {
 }
 
 function hostedType(tool: HostedTool): string {
-  const counterpart = tool.protocol === PROTOCOL ? undefined : COUNTERPARTS[tool.does]
+  const counterpart = tool.protocol === PROTOCOL ? undefined : COUNTERPARTS[tool.purpose]
   return typeof counterpart?.type === "string" ? counterpart.type : tool.name
 }

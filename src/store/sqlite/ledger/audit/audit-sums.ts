@@ -1,5 +1,5 @@
-// The sums of everything that was ever booked, made anew from the journal alone. They stand in temporary tables, so that
-// memory does not grow with the ledger.
+// Recomputes the sums of all entries from the journal alone. They are in temporary tables, so that memory does not grow
+// with the ledger.
 import type { Database } from "bun:sqlite"
 import { type EntryAmounts, type EntryRow, spentNano } from "../../../contract.ts"
 import { endsSuspense, entriesOf, type JournalRow } from "../journal.ts"
@@ -8,11 +8,11 @@ import { GATEWAY_ACCOUNT_IDS } from "../memtable.ts"
 import { escapeName } from "../runs/run-lines.ts"
 import { monthOf } from "../spend-totals.ts"
 
-/** Tells of an invariant that does not hold. */
+/** Reports a violated invariant. */
 export type ReportProblem = (invariant: string, what: string) => void
 
 const DROP = "DROP TABLE IF EXISTS temp.audit_accounts; DROP TABLE IF EXISTS temp.audit_paid;"
-/** Of what was paid: `spend` by month, then by holder and day; `usage` by day, then by tenant and key. */
+/** Paid sums: `spend` by month, then by holder and day; `usage` by day, then by tenant and key. */
 const CREATE = `${DROP}
   CREATE TEMP TABLE audit_accounts (
     account INTEGER PRIMARY KEY, sum INTEGER NOT NULL, owed INTEGER NOT NULL
@@ -31,7 +31,7 @@ interface JournalSumColumns extends JournalRow {
   readonly write_off: bigint
 }
 
-/** So many places are summed in memory before they are written, in their order, so that few pages are touched for each. */
+/** Number of keys summed in memory before they are written, in order, so that few pages are touched for each. */
 const PLACES_AT_ONCE = 50_000
 
 const NOTHING: EntryAmounts = { account: 0n, funding: 0n, revenue: 0n, suspense: 0n, writeOff: 0n, debt: 0n }
@@ -45,13 +45,13 @@ export class AuditSums {
   private readonly database: Database
   private readonly state: LedgerState
   private summed = 0n
-  /** Entries that put something in suspense, and that ended it. */
+  /** Entries that began suspense, and that ended it. */
   readonly suspended = { begun: 0, ended: 0 }
   private readonly accounts = new Map<number, AccountSum>()
   private readonly paid = new Map<string, bigint>()
-  /** Requests whose entries were not folded when they were summed. */
+  /** Requests whose entries were not flushed when they were summed. */
   private readonly unflushed = new Set<string>()
-  /** What is being written, the last place first. */
+  /** Sums to write, the last key first. */
   private unwritten: [place: string, nano: bigint][] = []
   private readonly next
   private readonly account
@@ -76,7 +76,7 @@ export class AuditSums {
     this.addPaid = database.query(`INSERT INTO temp.audit_paid VALUES (?1, ?2, ?3, ?4) ${add}`)
   }
 
-  /** By about `limit` entries, or places, more; false when all are summed and written. */
+  /** Processes about `limit` more entries or keys; false when all are summed and written. */
   step(limit: number): boolean {
     if (this.unwritten.length > 0) this.database.transaction(() => this.write(limit))()
     else if (!this.read(limit) || this.paid.size >= PLACES_AT_ONCE) {
@@ -91,7 +91,7 @@ export class AuditSums {
     this.database.run(DROP)
   }
 
-  /** False where there was nothing more to read. */
+  /** False if there was nothing more to read. */
   private read(limit: number): boolean {
     const until = this.summed + BigInt(limit)
     let row = this.next.get(this.summed)
@@ -116,14 +116,14 @@ export class AuditSums {
       all = addAmounts(all, entry.nano)
     }
     const { amount: account, funding, revenue, suspense, write_off: writeOff } = row
-    const told = { account, funding, revenue, suspense, writeOff }
-    // A row keeps debt and write-off together.
+    const booked = { account, funding, revenue, suspense, writeOff }
+    // A row stores debt and write-off together.
     const summed = { ...all, writeOff: all.writeOff + all.debt }
-    for (const name of Object.keys(told) as (keyof typeof told)[])
-      if (told[name] !== summed[name])
+    for (const name of Object.keys(booked) as (keyof typeof booked)[])
+      if (booked[name] !== summed[name])
         this.report(
           "I14",
-          `The entries ${row.first} to ${id} move ${summed[name]} on ${name}, but ${told[name]} was booked.`,
+          `The entries ${row.first} to ${id} move ${summed[name]} on ${name}, but ${booked[name]} was booked.`,
         )
     this.summed = id
   }
@@ -151,7 +151,7 @@ export class AuditSums {
     this.pay(`usage\n${day}\n${escapeName(tenant)}\t${escapeName(keyId)}`, spent)
   }
 
-  /** What was put in suspense is known to be there, and was ended once, with the same amount. */
+  /** Suspense must be listed, and ended once, with the same amount. */
   private checkSuspense(id: bigint, { kind, requestId, eventId, nano: { suspense } }: EntryRow): void {
     const { entries } = this.state.ready()
     const row = entries.suspense.find(requestId ?? eventId ?? "")
@@ -167,7 +167,7 @@ export class AuditSums {
       this.report("I5", `Entry ${id} ends ${-suspense} in suspense, which another entry ended or which never existed.`)
   }
 
-  /** Once, and as nothing else. */
+  /** A request must end once, and as nothing else. */
   private hasEndedAs(id: number, requestId: string): boolean {
     const known = this.state.ready().entries.ended.entryOf(requestId)
     if (known !== undefined) return known === id
@@ -185,14 +185,14 @@ export class AuditSums {
     }
   }
 
-  private pay(place: string, nano: bigint): void {
-    this.paid.set(place, (this.paid.get(place) ?? 0n) + nano)
+  private pay(key: string, nano: bigint): void {
+    this.paid.set(key, (this.paid.get(key) ?? 0n) + nano)
   }
 
   private write(limit: number): void {
     for (const [name, nano] of this.unwritten.splice(-limit).reverse()) {
-      const [tree = "", part, place = ""] = name.split("\n")
-      this.addPaid.run(tree, Number(part), place, nano)
+      const [tree = "", part, lineKey = ""] = name.split("\n")
+      this.addPaid.run(tree, Number(part), lineKey, nano)
     }
   }
 }

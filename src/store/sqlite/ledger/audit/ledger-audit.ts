@@ -1,5 +1,4 @@
-// Compares what the ledger says of itself with the sums of everything that was ever booked, in steps between which it
-// may go on.
+// Compares the ledger's own totals with the sums of all entries, in steps between which it may go on.
 import type { Database } from "bun:sqlite"
 import type { LedgerAudit, LedgerProblem } from "../../../contract.ts"
 import type { LedgerState } from "../ledger-state.ts"
@@ -19,19 +18,19 @@ interface AuditOptions {
   readonly openSince: number
 }
 
-/** One part of the proof, by up to `limit` rows more; false when it has been through all of them. */
+/** One part of the audit; checks up to `limit` more rows, and returns false when it has checked all of them. */
 type AuditWalk = (limit: number) => boolean
 
 export function startLedgerAudit(options: AuditOptions): LedgerAudit {
   const problems: LedgerProblem[] = []
-  const tell = (invariant: string, what: string) => {
+  const reportProblem = (invariant: string, what: string) => {
     if (problems.length < MAX_PROBLEMS) problems.push({ invariant, what })
   }
-  const sums = new AuditSums(options, tell)
+  const sums = new AuditSums(options, reportProblem)
   const walks = [checkTriggersAndHolds, checkAccounts, checkSpending, checkUsage, checkSpendLines, checkUsageLines].map(
-    (walk) => walk(options, tell),
+    (walk) => walk(options, reportProblem),
   )
-  walks.push(checkSuspense(options, { sums, tell }))
+  walks.push(checkSuspense(options, { sums, reportProblem }))
   const compare = (limit: number): boolean => {
     // Entries booked between two steps are already counted, so the sums must include them.
     while (sums.step(limit));
@@ -48,29 +47,32 @@ const TRIGGERS = [
   ...["prices_stay", "prices_as_charged", "suspended_stay", "suspended_end_once"],
 ]
 
-/** What is soon looked through: triggers and open holds. */
-function checkTriggersAndHolds({ database, state, openSince }: AuditOptions, tell: ReportProblem): AuditWalk {
+/** The quick checks: triggers and open holds. */
+function checkTriggersAndHolds({ database, state, openSince }: AuditOptions, reportProblem: ReportProblem): AuditWalk {
   const trigger = database.query<unknown, [string]>("SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND name = ?1")
   const epoch = database.query<{ value: bigint }, []>("SELECT value FROM ledger_marks WHERE name = 'epoch'")
   return () => {
     for (const name of TRIGGERS)
       if (trigger.get(name) === null)
-        tell("I14", `The trigger ${name}, which protects booked entries from changes, is missing.`)
+        reportProblem("I14", `The trigger ${name}, which protects booked entries from changes, is missing.`)
     const { entries, holds } = state.ready()
     const durable = new OpenHolds(database, entries)
     durable.load()
     const current = Number(epoch.get()?.value)
     for (const { requestId, amountNano, at, epoch: made } of durable.all()) {
       if (holds.find(requestId)?.amountNano !== amountNano)
-        tell("I3", `Request ${requestId} holds ${amountNano}, which does not count.`)
-      if (at < openSince || made < current) tell("I6", `The hold of request ${requestId} is still open.`)
+        reportProblem("I3", `Request ${requestId} holds ${amountNano}, which does not count.`)
+      if (at < openSince || made < current) reportProblem("I6", `The hold of request ${requestId} is still open.`)
     }
     return false
   }
 }
 
-/** What is posted is the sum of the entries (I2), what is held that of the open holds (I3), and enough is left (I4). */
-function checkAccounts({ database, state }: AuditOptions, tell: ReportProblem): AuditWalk {
+/**
+ * The posted amount is the sum of the entries (I2), the held amount that of the open holds (I3), and enough is left
+ * (I4).
+ */
+function checkAccounts({ database, state }: AuditOptions, reportProblem: ReportProblem): AuditWalk {
   const page = database.query<{ id: bigint; sum: bigint; owed: bigint }, [bigint, number]>(
     `SELECT id, coalesce(sum, 0) AS sum, coalesce(audit_accounts.owed, 0) AS owed
      FROM account_rows LEFT JOIN temp.audit_accounts ON account = id WHERE id > ?1 ORDER BY id LIMIT ?2`,
@@ -85,11 +87,13 @@ function checkAccounts({ database, state }: AuditOptions, tell: ReportProblem): 
       const id = Number(numbered)
       const { name, postedNano, heldNano, floorNano, owedNano } = state.accounts.get(id)
       const open = held.get(id) ?? 0n
-      if (postedNano !== sum) tell("I2", `Account ${name} has ${postedNano}, and its entries sum to ${sum}.`)
-      if (owedNano !== owed || owed < 0n) tell("I10", `Account ${name} owes ${owedNano}, and by its entries ${owed}.`)
-      if (heldNano !== open) tell("I3", `Account ${name} holds ${heldNano}, and its open holds sum to ${open}.`)
+      if (postedNano !== sum) reportProblem("I2", `Account ${name} has ${postedNano}, and its entries sum to ${sum}.`)
+      if (owedNano !== owed || owed < 0n)
+        reportProblem("I10", `Account ${name} owes ${owedNano}, and by its entries ${owed}.`)
+      if (heldNano !== open)
+        reportProblem("I3", `Account ${name} holds ${heldNano}, and its open holds sum to ${open}.`)
       if (floorNano !== null && postedNano - heldNano < floorNano)
-        tell("I4", `Account ${name} has ${postedNano - heldNano} free, below its floor of ${floorNano}.`)
+        reportProblem("I4", `Account ${name} has ${postedNano - heldNano} free, below its floor of ${floorNano}.`)
     }
     state.accounts.trim()
     before = rows.at(-1)?.id ?? before
@@ -97,10 +101,10 @@ function checkAccounts({ database, state }: AuditOptions, tell: ReportProblem): 
   }
 }
 
-/** Whatever is listed as in suspense, or as ended, was booked so (I5). */
+/** Every row listed as in suspense, or as ended, was booked so (I5). */
 function checkSuspense(
   { database }: AuditOptions,
-  { sums, tell }: { readonly sums: AuditSums; readonly tell: ReportProblem },
+  { sums, reportProblem }: { readonly sums: AuditSums; readonly reportProblem: ReportProblem },
 ): AuditWalk {
   const listed = database.query<{ begun: bigint; ended: bigint }, []>(
     "SELECT count(*) AS begun, count(ended_by) AS ended FROM suspended",
@@ -109,7 +113,7 @@ function checkSuspense(
     const { begun, ended } = listed.get() ?? { begun: 0n, ended: 0n }
     const { suspended } = sums
     if (Number(begun) !== suspended.begun || Number(ended) !== suspended.ended)
-      tell(
+      reportProblem(
         "I5",
         `${begun} requests are listed in suspense and ${ended} of them as ended; booked were ${suspended.begun} and ${suspended.ended}.`,
       )
@@ -131,11 +135,11 @@ interface PaidWalk {
     readonly part: number
     readonly place: string
     readonly sum: bigint
-    readonly foldedNano: bigint
+    readonly flushedNano: bigint
   }) => void
 }
 
-/** What was paid at every place, and what the runs say of it. */
+/** Compares every paid sum with the runs. */
 function walkPaidSums(database: Database, { runs, firstPart, check }: PaidWalk): AuditWalk {
   const page = database.query<PaidColumns, [bigint, string, number, number]>(
     `SELECT part, place, sum FROM temp.audit_paid
@@ -147,79 +151,87 @@ function walkPaidSums(database: Database, { runs, firstPart, check }: PaidWalk):
     const rows = page.all(before.part, before.place, firstPart(), limit)
     for (const { part: numbered, place, sum } of rows) {
       const part = Number(numbered)
-      check({ part, place, sum, foldedNano: lookup.paid(part, `${place}\t`) })
+      check({ part, place, sum, flushedNano: lookup.paid(part, `${place}\t`) })
     }
     before = rows.at(-1) ?? before
     return rows.length > 0
   }
 }
 
-/** What keys and tenants paid is what their spending says (I15). */
-function checkSpending({ database, state }: AuditOptions, tell: ReportProblem): AuditWalk {
+/** Payments of keys and tenants equal their spending totals (I15). */
+function checkSpending({ database, state }: AuditOptions, reportProblem: ReportProblem): AuditWalk {
   return walkPaidSums(database, {
     runs: state.spend,
     firstPart: () => 0,
-    check: ({ place, sum, foldedNano }) => {
+    check: ({ place, sum, flushedNano }) => {
       const [holder = "", counted] = place.split("\t").map(unescapeName)
       const day = Number(counted)
-      let nano = foldedNano
-      for (const tail of state.ready().memtables.all()) nano += paidInMemtable(tail, { holder, day })
-      if (nano !== sum) tell("I15", `${holder} has spent ${nano} on day ${day}, and paid ${sum}.`)
+      let nano = flushedNano
+      for (const memtable of state.ready().memtables.all()) nano += paidInMemtable(memtable, { holder, day })
+      if (nano !== sum) reportProblem("I15", `${holder} has spent ${nano} on day ${day}, and paid ${sum}.`)
     },
   })
 }
 
-function paidInMemtable(tail: Memtable, { holder, day }: { readonly holder: string; readonly day: number }): bigint {
+function paidInMemtable(
+  memtable: Memtable,
+  { holder, day }: { readonly holder: string; readonly day: number },
+): bigint {
   const days = { from: day, to: day }
   const name = holder.slice(holder.indexOf(":") + 1)
-  return holder.startsWith("key:") ? tail.paidByKey(name, days) : tail.paidByTenant(name, days)
+  return holder.startsWith("key:") ? memtable.paidByKey(name, days) : memtable.paidByTenant(name, days)
 }
 
-/** What keys paid is what their usage says (I15). */
-function checkUsage({ database, state }: AuditOptions, tell: ReportProblem): AuditWalk {
+/** Payments of keys equal their usage totals (I15). */
+function checkUsage({ database, state }: AuditOptions, reportProblem: ReportProblem): AuditWalk {
   const from = database.query<{ value: bigint }, []>("SELECT value FROM ledger_marks WHERE name = 'usage-from-day'")
   return walkPaidSums(database, {
     runs: state.usage,
     firstPart: () => Number(from.get()?.value),
-    check: ({ part: day, place, sum, foldedNano }) => {
+    check: ({ part: day, place, sum, flushedNano }) => {
       const [tenant = "", keyId = ""] = place.split("\t").map(unescapeName)
-      let nano = foldedNano
+      let nano = flushedNano
       for (const { usage } of state.ready().memtables.all())
         for (let sum = usage.get(keyId); sum; sum = sum.next)
           if (sum.tenant === tenant && sum.day === day) nano += sum.paidNano
-      if (nano !== sum) tell("I15", `Key ${keyId} of ${tenant} paid ${sum} on day ${day}, and its usage says ${nano}.`)
+      if (nano !== sum)
+        reportProblem("I15", `Key ${keyId} of ${tenant} paid ${sum} on day ${day}, and its usage says ${nano}.`)
     },
   })
 }
 
 /** Spending without entries (I15). */
-function checkSpendLines({ database, state }: AuditOptions, tell: ReportProblem): AuditWalk {
+function checkSpendLines({ database, state }: AuditOptions, reportProblem: ReportProblem): AuditWalk {
   return walkLines(database, {
     runs: state.spend,
     lineKeyOf: (line) => lineKeyOf(line),
-    report: (_, place) => tell("I15", `${place.map(unescapeName).join(" has spent on day ")}, and nothing was booked.`),
+    report: (_, key) =>
+      reportProblem("I15", `${key.map(unescapeName).join(" has spent on day ")}, and nothing was booked.`),
   })
 }
 
 /** Usage without entries (I15). */
-function checkUsageLines({ database, state }: AuditOptions, tell: ReportProblem): AuditWalk {
+function checkUsageLines({ database, state }: AuditOptions, reportProblem: ReportProblem): AuditWalk {
   return walkLines(database, {
     runs: state.usage,
     lineKeyOf: (line) => line.split("\t", 2).join("\t"),
     report: (day, [tenant = "", key = ""]) =>
-      tell("I15", `Key ${unescapeName(key)} of ${unescapeName(tenant)} has usage on day ${day} that was never booked.`),
+      reportProblem(
+        "I15",
+        `Key ${unescapeName(key)} of ${unescapeName(tenant)} has usage on day ${day} that was never booked.`,
+      ),
   })
 }
 
 interface LineWalk {
   readonly runs: SortedRuns
-  /** As the sums have it. */
+  /** The key as the paid sums have it. */
   readonly lineKeyOf: (line: string) => string
-  readonly report: (part: number, place: string[]) => void
+  readonly report: (part: number, key: string[]) => void
 }
 
-/** What is merged meanwhile comes once more; nothing is passed over. */
-function walkLines(database: Database, { runs, lineKeyOf: placeOf, report }: LineWalk): AuditWalk {
+/** Lines that are merged meanwhile are checked again; none is missed. */
+function walkLines(database: Database, { runs, lineKeyOf, report }: LineWalk): AuditWalk {
   const { tree } = runs
   const next = database.query<{ id: bigint; part: bigint; lines: string }, [bigint]>(
     `SELECT id, part, lines FROM ${tree} WHERE id > ?1 ORDER BY id LIMIT 1`,
@@ -234,8 +246,8 @@ function walkLines(database: Database, { runs, lineKeyOf: placeOf, report }: Lin
       if (!block) return false
       const lines = block.lines.split("\n")
       for (const line of lines) {
-        const place = placeOf(line)
-        if (known.get(block.part, place) === null) report(Number(block.part), place.split("\t"))
+        const key = lineKeyOf(line)
+        if (known.get(block.part, key) === null) report(Number(block.part), key.split("\t"))
       }
       looked += lines.length
       before = block.id

@@ -1,4 +1,4 @@
-// Sums paid at many positions of a tree. Read in order, each block is read once.
+// Looks up paid sums of many keys of a tree. In sorted order, each block is read once.
 import { paidOf } from "../runs/run-lines.ts"
 import type { RunBlock, SortedRuns } from "../runs/sorted-runs.ts"
 
@@ -15,7 +15,7 @@ export class PaidSumLookup {
 
   constructor(private readonly runs: SortedRuns) {}
 
-  /** On all lines that begin so. */
+  /** The paid sum of all lines that begin with `text`. */
   paid(part: number, text: string): bigint {
     let cursors = this.parts.get(part)
     if (!cursors) {

@@ -1,4 +1,4 @@
-// When what was booked is folded into the sums and when runs are merged, each time for so long that nobody waits for it.
+// Schedules flushes of the memtable and merges of runs, in steps short enough that no request waits for them.
 import type { Database } from "bun:sqlite"
 import type { LedgerTable } from "../../../contract.ts"
 import type { LedgerState } from "../ledger-state.ts"
@@ -6,11 +6,13 @@ import { Memtable } from "../memtable.ts"
 import { type FlushSteps, MemtableFlush } from "./memtable-flush.ts"
 import { RunCompaction } from "./run-compaction.ts"
 
-/** So many entries are read again at a start, */
+/** Entries that are read again at a start. */
 const MAX_MEMTABLE_ENTRIES = 32_768
-/** and so many keys are kept in memory, twice while a fold goes on. */
+/** Keys in memory, twice as many during a flush. */
 const MAX_MEMTABLE_KEYS = 16_384
-/** Runs of one level that are merged when there is time, and those that are too many to wait for it. */
+/**
+ * The number of runs of one level that are merged when there is time, and the number at which the merge cannot wait.
+ */
 const COMPACTION_RUNS = { some: 16, many: 64 }
 
 interface FlushSchedulerOptions {

@@ -38,7 +38,7 @@ function runAudit() {
   return audit.problems
 }
 
-/** The count that a question to the file itself gives. */
+/** The count by a query on the file itself. */
 function queryCount(question: string): number | undefined {
   store.close()
   const database = new Database(path)
@@ -72,7 +72,7 @@ function accountOf({ accounts }: LedgerTable, name: string): number {
   return (accounts.find(name) ?? accounts.insert(name, null)).id
 }
 
-/** Books them all in one transaction. */
+/** Books all of them in one transaction. */
 function book(...uses: BookedUse[]): void {
   const { ledger } = store
   ledger.transaction(() => {
@@ -90,7 +90,7 @@ function flushAll(): void {
   while (store.ledger.flush(0));
 }
 
-/** All that is told of the sums. */
+/** All totals. */
 function readTotals() {
   const { accounts, entries, spend, usage } = store.ledger
   return {
@@ -110,8 +110,8 @@ const USES: BookedUse[] = [
   { keyId: "k2", tenant: "beta" },
 ]
 
-describe("a fold", () => {
-  test("changes nothing that is told, at any of its steps", () => {
+describe("a flush", () => {
+  test("a flush changes no total, at any of its steps", () => {
     book(...USES, ...MANY)
     const before = readTotals()
     store.ledger.beginFlush()
@@ -125,7 +125,7 @@ describe("a fold", () => {
     expect(readTotals()).toEqual(before)
   })
 
-  test("a fold that is cut short at any step has never been, and the next one folds everything once", () => {
+  test("a flush that is interrupted at any step has no effect, and the next one flushes everything once", () => {
     book(...USES, ...MANY)
     const before = readTotals()
     for (let steps = 1; ; steps++) {
@@ -139,7 +139,7 @@ describe("a fold", () => {
     expect(runAudit()).toEqual([])
   })
 
-  test("a fold leaves what is booked while it goes on to the next", () => {
+  test("a flush leaves entries booked meanwhile to the next one", () => {
     book(...USES)
     store.ledger.beginFlush()
     store.ledger.flush(0)
@@ -153,12 +153,12 @@ describe("a fold", () => {
     expect(readTotals()).toEqual(before)
   })
 
-  test("a fold of nothing does nothing", () => {
+  test("a flush of nothing does nothing", () => {
     flushAll()
     expect(readTotals().usage).toEqual([])
   })
 
-  test("a fold is due when much was booked, or of many keys", () => {
+  test("a flush is due after many entries, or entries of many keys", () => {
     const { ledger } = store
     expect(ledger.flushIsDue()).toBe(false)
     for (let at = 0; at < 16; at++)
@@ -195,7 +195,7 @@ describe("a request that has ended", () => {
     for (const number of [1, 2, 3, 4, 5]) expect(booksAgain(named(number))).toThrow("ended twice")
   })
 
-  test("a request that has ended is found whatever it is called", () => {
+  test("a request that has ended is found, whatever its name", () => {
     const names = ["a", "a b", "a\tb", "é", "%00e9", "ab\n1", "", "\ud800", "0199aaaa-1", "0199aaaab", '"a0']
     for (const name of names) booksAgain(name)()
     const unbooked = ["b", "a\t", "%00e9\t", "0199aaaa", "a0"]
@@ -232,7 +232,7 @@ describe("runs", () => {
     }
   }
 
-  test("runs are merged when they are many, and nothing that is told changes at any step", () => {
+  test("many runs are merged, and no total changes at any step", () => {
     foldMany(16)
     expect(runs()).toBe(16)
     const before = readTotals()
@@ -246,7 +246,7 @@ describe("runs", () => {
     expect(readTotals()).toEqual(before)
   })
 
-  test("runs that were being merged when the process died are merged in the end", () => {
+  test("runs whose merge a crash interrupted are merged in the end", () => {
     foldMany(17)
     const before = readTotals()
     for (let death = 0; death < 5; death++) {
@@ -259,7 +259,7 @@ describe("runs", () => {
     expect(runs()).toBeLessThan(8)
   })
 
-  test("grow on while they are merged", () => {
+  test("runs may be added while others are merged", () => {
     foldMany(16)
     store.ledger.compact(0)
     foldMany(3)
@@ -268,7 +268,7 @@ describe("runs", () => {
     expect(readTotals()).toEqual(before)
   })
 
-  test("runs are dropped with the days before one, so many sums at once, and spending is not", () => {
+  test("usage runs before a day are dropped, a bounded number at once, and spending is kept", () => {
     book(...MANY)
     flushAll()
     const spent = readTotals().tenants
@@ -293,27 +293,27 @@ describe("a hold", () => {
     ...{ lowerBoundNano: 0n, day: DAY, epoch: 0, at: DAY * DAY_MS, budgets: [] },
   })
 
-  test("a hold is written over when it has ended, and what stays open is found again", () => {
+  test("an ended hold is overwritten, and open holds are found after a restart", () => {
     const { ledger } = store
     const account = ledger.transaction(() => accountOf(ledger, "tenant:acme"))
-    const kept: string[] = []
+    const openIds: string[] = []
     for (let turn = 0; turn < 400; turn++) {
       const rows = [hold(account), hold(account), hold(account)]
       store.ledger.transaction(() => {
         for (const row of rows) expect(store.ledger.holds.insert(row)).toBe(true)
       })
       const [first, ...others] = rows.map(({ requestId }) => requestId)
-      if (turn % 2 === 0) kept.push(first ?? "")
+      if (turn % 2 === 0) openIds.push(first ?? "")
       else others.push(first ?? "")
       store.ledger.transaction(() => {
-        if (kept[0]) store.ledger.holds.grow(kept[0], 1n)
+        if (openIds[0]) store.ledger.holds.grow(openIds[0], 1n)
         for (const requestId of others) store.ledger.entries.insert({ ...entry(account, {}), requestId }, null)
       })
       if (turn % 10 === 0) restart()
     }
     restart()
-    expect(store.ledger.accounts.find("tenant:acme")?.heldNano).toBe(BigInt(kept.length * 5 + 400))
-    expect(kept.every((requestId) => store.ledger.holds.find(requestId))).toBe(true)
+    expect(store.ledger.accounts.find("tenant:acme")?.heldNano).toBe(BigInt(openIds.length * 5 + 400))
+    expect(openIds.every((requestId) => store.ledger.holds.find(requestId))).toBe(true)
     expect(queryCount("SELECT count(*) AS count FROM hold_groups")).toBeLessThan(135)
   })
 
@@ -324,7 +324,7 @@ describe("a hold", () => {
       })
   }
 
-  test("a hold keeps its account exact however many others are asked for meanwhile", () => {
+  test("a hold keeps its account exact, however many other accounts are read meanwhile", () => {
     const { ledger } = store
     const account = ledger.transaction(() => accountOf(ledger, "tenant:acme"))
     const row = hold(account)

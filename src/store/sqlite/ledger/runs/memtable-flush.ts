@@ -1,5 +1,5 @@
-// Folds what was booked into the durable sums, piece by piece. Nothing of a fold counts before its last piece is
-// written, so that one which is cut short, by a crash or a failing store, has never been.
+// Flushes the memtable into the durable totals, piece by piece. Nothing counts before the last piece is written, so
+// that an interrupted flush, by a crash or a failing store, has no effect.
 import type { Database } from "bun:sqlite"
 import type { EndedRequests } from "../ended-requests.ts"
 import type { ChainMarks, JournalChainLink } from "../journal-chain.ts"
@@ -16,13 +16,13 @@ interface FlushOutputs {
 }
 
 interface FlushTarget {
-  /** One more than that of the fold before. */
+  /** One more than that of the previous flush. */
   readonly run: number
-  /** The last entry that is in the tail. */
+  /** The last entry of the memtable. */
   readonly upTo: JournalChainLink
 }
 
-/** Every step writes another piece. */
+/** Each step writes another piece. */
 export type FlushSteps = Generator<void, void>
 
 export class MemtableFlush {
@@ -33,7 +33,7 @@ export class MemtableFlush {
     database: Database,
     private readonly outputs: FlushOutputs,
   ) {
-    // What a fold of the same number wrote that was cut short does not count.
+    // Rows of an interrupted flush with the same number do not count.
     const [before, owedBefore] = ["iif(run < ?3, posted, before)", "iif(run < ?3, owed, owed_before)"]
     this.post = database.query(
       `UPDATE account_rows SET before = ${before}, posted = ${before} + ?2,
@@ -42,18 +42,18 @@ export class MemtableFlush {
     this.mark = database.query("UPDATE ledger_marks SET value = ?2 WHERE name = ?1")
   }
 
-  /** Each step is within a transaction; when one has failed, all begins anew. */
-  *steps(tail: Memtable, { run, upTo }: FlushTarget): FlushSteps {
+  /** Each step is within a transaction; after a failed one, everything begins again. */
+  *steps(memtable: Memtable, { run, upTo }: FlushTarget): FlushSteps {
     const { usage, spend, ended } = this.outputs
-    const days = tail.days()
+    const days = memtable.days()
     const months = new Set([...days].map(monthOf))
-    // What was cut short had no other days: all that it folded is in this tail too.
+    // The interrupted flush had no other days: its entries are all in this memtable.
     for (const day of days) usage.clear(day, run)
     for (const month of months) spend.clear(month, run)
-    for (const [id, { nano, owedNano }] of tail.posted) yield void this.post.run(id, nano, run, owedNano)
-    yield* writeRuns(spendLines(tail), { runs: spend, run })
-    yield* writeRuns(usageLines(tail), { runs: usage, run })
-    yield* ended.writeSteps(tail.ended, run)
+    for (const [id, { nano, owedNano }] of memtable.posted) yield void this.post.run(id, nano, run, owedNano)
+    yield* writeRuns(spendLines(memtable), { runs: spend, run })
+    yield* writeRuns(usageLines(memtable), { runs: usage, run })
+    yield* ended.writeSteps(memtable.ended, run)
     for (const day of days) usage.register(day, { run, level: 0 })
     for (const month of months) spend.register(month, { run, level: 0 })
     this.mark.run("folded-run", run)
@@ -67,7 +67,7 @@ interface PartLine {
   readonly line: string
 }
 
-/** So many lines are a piece, and so many are sorted or merged in one. */
+/** Lines per piece; also the number sorted or merged in one step. */
 const LINES_AT_ONCE = 256
 const SORTED_AT_ONCE = 4096
 

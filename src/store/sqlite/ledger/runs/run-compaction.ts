@@ -1,10 +1,10 @@
-// Makes one run of many, so that a sum is found in few places. A step moves the lines that come first from all of them
-// into the new one: together they hold the same before it and after.
+// Merges many runs into one, so that a lookup reads few blocks. A step moves the first lines of all runs into the new
+// one: together they hold the same sums before and after.
 import type { Database } from "bun:sqlite"
 import { afterLineKey, lineKeyOf } from "./run-lines.ts"
 import { BlockWriter, type RunBlock, type SortedRuns, sumEqualKeys } from "./sorted-runs.ts"
 
-/** So many become one: of more, each step would have to cut the next block of every one of them. */
+/** Runs merged at once: with more, each step would have to read the next block of each. */
 const RUNS_AT_ONCE = 16
 
 interface CompactionJob {
@@ -13,7 +13,7 @@ interface CompactionJob {
   readonly into: number
 }
 
-/** The block of a run that comes next, and how many of its lines have been moved. */
+/** The next block of a run, and the number of its lines that were moved. */
 interface CompactionSource {
   readonly run: number
   readonly block: RunBlock
@@ -48,12 +48,12 @@ export class RunCompaction {
     this.unregister = database.query(`DELETE ${registered} AND part = ?1 AND run = ?2`)
   }
 
-  /** Whether there are so many runs of one level. */
+  /** True if enough runs of one level exist. */
   isDue(runs: number): boolean {
     return this.crowded.get(runs) !== null
   }
 
-  /** For as long as it may go on, within a transaction: runs of one level become one of the next. */
+  /** Merges runs of one level into one of the next, within a transaction, as long as `mayGoOn` allows. */
   step(mayGoOn: () => boolean): void {
     this.job ??= this.begin()
     if (!this.job) return
@@ -73,7 +73,7 @@ export class RunCompaction {
     if (sources.length === 0) this.end(this.job)
   }
 
-  /** A transaction has failed: what was begun in it was not. */
+  /** Called after a failed transaction: its steps did not happen. */
   forget(): void {
     this.job = undefined
   }
@@ -83,7 +83,7 @@ export class RunCompaction {
     if (!crowded) return undefined
     const { part, level } = crowded
     const from = this.ofLevel.all(part, level).map(({ run }) => Number(run))
-    // Below 0, so that it is never the number of a fold.
+    // Negative, so that it is never the number of a flush.
     const into = Math.min(0, Number(this.lowest.get(part)?.run)) - 1
     this.runs.register(Number(part), { run: into, level: Number(level) + 1 })
     return { part: Number(part), from, into }
@@ -107,7 +107,7 @@ export class RunCompaction {
   }
 }
 
-/** Takes from each source what comes before the end of all their blocks: behind it there may be more of any. */
+/** Takes the lines of each source up to the end of the block that ends first: after it, any source may have more. */
 function takeMergeable(sources: readonly CompactionSource[]): string[] {
   const ends = sources.map(({ lines }) => lineKeyOf(lines.at(-1) ?? "")).sort()
   const end = afterLineKey(ends[0] ?? "")

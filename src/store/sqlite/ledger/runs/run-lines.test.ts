@@ -4,17 +4,17 @@ import fc from "fast-check"
 import { addLines, afterLineKey, escapeName, lineKeyOf, paidOf, unescapeName } from "./run-lines.ts"
 import { mergeSortedLines, sumEqualKeys } from "./sorted-runs.ts"
 
-/** Names of any characters, some of them such as end a field or a line. */
+/** Names of any characters, including separators of fields and lines. */
 const name = fc.string({ unit: fc.constantFrom("a", "b", "é", "\t", "\n", "%", "\ufffd", "😀", "\ud800", "\u0000") })
-const place = fc.tuple(name, name).map((names) => names.map(escapeName).join("\t"))
-const line = fc.tuple(place, fc.bigInt({ min: 0n, max: 10n ** 19n })).map(([at, nano]) => `${at}\t1,${nano}`)
+const lineKey = fc.tuple(name, name).map((names) => names.map(escapeName).join("\t"))
+const line = fc.tuple(lineKey, fc.bigInt({ min: 0n, max: 10n ** 19n })).map(([at, nano]) => `${at}\t1,${nano}`)
 
 describe("a name", () => {
-  test("a name is the same again when it was written in plain characters", () => {
+  test("an escaped name is restored exactly", () => {
     fc.assert(fc.property(name, (each) => expect(unescapeName(escapeName(each))).toBe(each)))
   })
 
-  test("a name is written in characters that end nothing and that SQLite sorts as we do", () => {
+  test("an escaped name contains no separators, and sorts in SQLite as in JavaScript", () => {
     const database = new Database(":memory:")
     const sorted = database.query<{ value: string }, [string]>("SELECT value FROM json_each(?1) ORDER BY value")
     fc.assert(
@@ -28,7 +28,7 @@ describe("a name", () => {
 })
 
 describe("a line", () => {
-  test("sorts by its place", () => {
+  test("a line sorts by its key", () => {
     fc.assert(
       fc.property(line, line, (a, b) => {
         const [first, second] = [lineKeyOf(a), lineKeyOf(b)]
@@ -45,7 +45,7 @@ describe("a line", () => {
   })
 })
 
-test("lines of several lists come in order, a place once, and none is lost", () => {
+test("merged lines are in order, each key once, and none is lost", () => {
   fc.assert(
     fc.property(fc.array(fc.array(line)), (lists) => {
       const lines = [...sumEqualKeys(mergeSortedLines(lists.map((list) => list.toSorted()[Symbol.iterator]())))]

@@ -1,13 +1,13 @@
-// Sums as lines of text: a place (names between tabs), a tab, and numbers between commas. Lines of one kind sort by their
-// place, so that lists of them are merged as text.
+// Totals as lines of text: a key (names between tabs), a tab, and numbers between commas. Lines of one kind sort by
+// their key, so that lists of them are merged as text.
 import type { UsageKey, UseCounts } from "../../../contract.ts"
 
 const UNSAFE_CHARACTERS = /[^ -~]|%/g
 const ESCAPED = /%([0-9a-f]{4})/g
 
-/** A name in characters that end no field, and that SQLite sorts as we do. */
+/** Escapes the separators in a name, so that SQLite sorts lines as JavaScript does. */
 export function escapeName(name: string): string {
-  // A regular expression takes three times as long to find nothing.
+  // A regular expression without a match takes three times as long.
   for (let at = 0; at < name.length; at++) {
     const code = name.charCodeAt(at)
     if (code < 0x20 || code > 0x7e || code === 0x25) return name.replace(UNSAFE_CHARACTERS, escapeCharacter)
@@ -18,7 +18,7 @@ export function escapeName(name: string): string {
 const escapedNames = new Map<string, string>()
 const MAX_ESCAPED_NAMES = 1000
 
-/** Of a name that comes again and again. */
+/** Escapes a name that repeats often. */
 function escapeRepeatedName(name: string): string {
   const known = escapedNames.get(name)
   if (known !== undefined) return known
@@ -37,12 +37,12 @@ function escapeCharacter(character: string): string {
   return `%${character.charCodeAt(0).toString(16).padStart(4, "0")}`
 }
 
-/** Without the day, which is the part of the tree. */
+/** The key without the day, which is the part of the tree. */
 export function usageLineKey({ tenant, keyId, model, provider }: Omit<UsageKey, "day">): string {
   return `${escapeRepeatedName(tenant)}\t${escapeName(keyId)}\t${escapeRepeatedName(model)}\t${escapeRepeatedName(provider)}`
 }
 
-/** The first numbers of a line of usage. */
+/** The first numbers of a usage line. */
 export function countsText(counts: UseCounts): string {
   const { input = "", cacheRead = "", cacheWrite = "", cacheWrite1h = "", audioInput = "", imageInput = "" } = counts
   const { output = "", reasoning = "", audioOutput = "", imageOutput = "", images = "" } = counts
@@ -54,12 +54,12 @@ export function lineKeyOf(line: string): string {
   return line.slice(0, line.lastIndexOf("\t"))
 }
 
-/** Behind every line of this place, and before those of the next. */
-export function afterLineKey(place: string): string {
-  return `${place}\t:`
+/** A text that sorts after every line of this key, and before those of the next. */
+export function afterLineKey(lineKey: string): string {
+  return `${lineKey}\t:`
 }
 
-/** Of usage: what is counted, how many requests, and what was paid; of spending only that. */
+/** The numbers of a line: for usage the counts, the requests and the payment; for spending only the payment. */
 export function numbersOf(line: string): string[] {
   return line.slice(line.lastIndexOf("\t") + 1).split(",")
 }
@@ -68,7 +68,7 @@ export function paidOf(line: string): bigint {
   return BigInt(line.slice(Math.max(line.lastIndexOf(","), line.lastIndexOf("\t")) + 1))
 }
 
-/** Two lines of one place as one. */
+/** Sums two lines of one key. */
 export function addLines(a: string, b: string): string {
   const others = numbersOf(b)
   const sums = numbersOf(a).map((number, at) => BigInt(number) + BigInt(others[at] ?? ""))

@@ -1,12 +1,12 @@
-// Sums that are too many to be written one by one. What is folded is written as a run: sorted lines in blocks, one after
-// the other, so that each page of the file is written once. A place may stand in several runs; its sum is that of all.
+// Totals that are too many to be updated one by one. A flush writes a run: sorted lines in consecutive blocks, so that
+// each page of the file is written once. A key may be in several runs; its total is the sum of all.
 import type { Database } from "bun:sqlite"
 import { addLines, lineKeyOf } from "./run-lines.ts"
 
 /** `usage` has a part for every day, `spend` for every month. */
 export type SumTree = "usage" | "spend"
 
-/** Where a run is looked at: from a text on, or behind it. */
+/** A position in a run: from a text on, or after it. */
 interface RunPosition {
   readonly run: number
   readonly text: string
@@ -44,7 +44,7 @@ export class SortedRuns {
     this.registration = database.query(`INSERT INTO sum_runs VALUES ('${tree}', ?1, ?2, ?3)`)
   }
 
-  /** The first part from this one on that has anything. */
+  /** The first part from this one on that has lines. */
   partFrom(part: number): number | undefined {
     const next = this.nextPart.get(part)
     return next ? Number(next.part) : undefined
@@ -54,7 +54,7 @@ export class SortedRuns {
     return this.registered.all(part).map(({ run }) => Number(run))
   }
 
-  /** The block that a text would stand in. */
+  /** The block that would contain a text. */
   blockAt(part: number, { run, text }: RunPosition): RunBlock | undefined {
     return this.at.get(part, run, text) ?? undefined
   }
@@ -69,7 +69,7 @@ export class SortedRuns {
       for (const line of block.lines.split("\n")) if (line >= text) yield line
   }
 
-  /** Every line of any run that begins so. */
+  /** Every line of any run that begins with `text`. */
   *linesWithPrefix(part: number, text: string): Generator<string> {
     for (const run of this.runsOf(part))
       for (const line of this.linesFrom(part, { run, text })) {
@@ -78,7 +78,7 @@ export class SortedRuns {
       }
   }
 
-  /** What a fold wrote that was cut short. */
+  /** Removes what an interrupted flush wrote. */
   clear(part: number, run: number): void {
     this.remove.run(part, run)
   }
@@ -87,7 +87,7 @@ export class SortedRuns {
     this.insert.run(part, run, lineKeyOf(lines[0] ?? ""), lines.join("\n"))
   }
 
-  /** From now on what it holds counts. */
+  /** Makes a run count. */
   register(part: number, { run, level }: { readonly run: number; readonly level: number }): void {
     this.registration.run(part, run, level)
   }
@@ -96,7 +96,7 @@ export class SortedRuns {
 /** A block and its row fit one page of the file. */
 const BLOCK_LENGTH = 3900
 
-/** Gathers sorted lines and writes them block by block. */
+/** Collects sorted lines and writes them block by block. */
 export class BlockWriter {
   private lines: string[] = []
   private length = 0
@@ -106,7 +106,7 @@ export class BlockWriter {
     private readonly into: { readonly part: number; readonly run: number },
   ) {}
 
-  /** Whether a block was written. */
+  /** True if a block was written. */
   add(line: string): boolean {
     const isFull = this.length + line.length > BLOCK_LENGTH
     if (isFull) this.flush()
@@ -123,7 +123,7 @@ export class BlockWriter {
   }
 }
 
-/** Sorted lines, those of one place as one. */
+/** Sums lines with equal keys; the input is sorted. */
 export function* sumEqualKeys(lines: Iterable<string>): Generator<string> {
   let current: string | undefined
   for (const line of lines) {
@@ -141,7 +141,7 @@ function hasSameKey(a: string, b: string): boolean {
   return b.lastIndexOf("\t") + 1 === length && b.startsWith(a.slice(0, length))
 }
 
-/** The sorted lines of several sources in the order of all. */
+/** Merges the sorted lines of several sources. */
 export function* mergeSortedLines(sources: readonly Iterator<string>[]): Generator<string> {
   const heads = sources.flatMap((source) => {
     const { done, value } = source.next()
