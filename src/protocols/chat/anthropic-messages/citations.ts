@@ -50,7 +50,7 @@ export function ownCitation({ url, title, quote, extra }: Citation): JsonObject 
 }
 
 /** A citation of another's, in the form clients know best. Its index is empty, which no citation of the vendor's is. */
-export function foreignCitation({ url, title, quote }: Citation): JsonObject {
+function foreignCitation({ url, title, quote }: Citation): JsonObject {
   return {
     type: "web_search_result_location",
     cited_text: quote ?? "",
@@ -63,4 +63,8 @@ export function foreignCitation({ url, title, quote }: Citation): JsonObject {
 /** Whether the vendor would know the citation again. */
 export function isVendorCitation(citation: JsonObject): boolean {
   return citation.type !== "web_search_result_location" || citation.encrypted_index !== ""
+}
+
+export function encodeCitation(citation: Citation): JsonObject {
+  return ownCitation(citation) ?? foreignCitation(citation)
 }

@@ -5,7 +5,8 @@ import { GatewayError } from "../../../canonical/gateway-error.ts"
 import { decodeByteText } from "../../../transport/json/byte-text.ts"
 import { decodeSse } from "../../../transport/streams/sse.ts"
 import { relaying, streamReading } from "../../relay.fixture.ts"
-import { decodeStream, relayStream } from "./relay-stream.ts"
+import { decodeStream } from "./decode/decode-stream.ts"
+import { relayStream } from "./relay-stream.ts"
 
 const event = (data: { type: string; [member: string]: unknown }) =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`

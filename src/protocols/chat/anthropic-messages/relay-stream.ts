@@ -1,14 +1,12 @@
-// Reads a messages stream into canonical events, and says what of each frame passes in the relay lane.
+// Edits the frames of a messages stream in the relay lane.
 
-import type { StreamEvent } from "../../../canonical/chat/stream-event.ts"
 import { isObject } from "../../../canonical/json.ts"
 import { asciiJson, asciiOf, type JsonEdit, spliceJson } from "../../../transport/json/json-splice.ts"
 import type { MayVary } from "../../../transport/streams/frame-stencil.ts"
 import { type SseFrame, withData } from "../../../transport/streams/sse.ts"
-import type { StreamStep } from "../../../transport/streams/stream-step.ts"
 import type { RelayContext, StreamRelay } from "../../contract.ts"
-import { brokenEvent, parseEvent } from "../../parse-event.ts"
-import { MessageStreamDecoder } from "./decode/decode-stream-message.ts"
+import { parseEvent } from "../../parse-event.ts"
+import { decodeStream } from "./decode/decode-stream.ts"
 import { errorFrame } from "./errors.ts"
 import { encodeClosingUsage, encodeOpeningUsage } from "./usage.ts"
 
@@ -70,20 +68,3 @@ function openingUsage(data: string): JsonEdit[] {
 }
 
 const NO_EDITS: JsonEdit[] = []
-
-export function decodeStream(
-  { minter }: { minter: string } = { minter: "anthropic" },
-): StreamStep<SseFrame, StreamEvent> {
-  const message = new MessageStreamDecoder(minter)
-  return {
-    push({ data }) {
-      if (data === undefined || message.ended) return []
-      const event = parseEvent(data)
-      return event ? message.take(event) : [brokenEvent()]
-    },
-    /** Some hosts leave out the terminal event; a message that said why it stopped is whole all the same. */
-    finish() {
-      return message.ended || !message.stopped ? [] : message.end()
-    },
-  }
-}

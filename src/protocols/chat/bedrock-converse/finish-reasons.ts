@@ -1,4 +1,4 @@
-// Why an answer ended, out of the vendor's word for it.
+// Maps `stopReason` to canonical finish reasons.
 
 import type { CandidateFinish } from "../../../canonical/chat/chat-response.ts"
 import { isObject, type Json } from "../../../canonical/json.ts"

@@ -1,7 +1,13 @@
 // Reads an object's members in either of the two spellings the vendor takes, and puts back what nobody understood.
 
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
-import { claimFields, type FieldClaim, type PassthroughFields } from "../../../canonical/passthrough-fields.ts"
+import type { Losses } from "../../../canonical/loss.ts"
+import {
+  claimFields,
+  type FieldClaim,
+  type PassthroughFields,
+  presentFieldNames,
+} from "../../../canonical/passthrough-fields.ts"
 
 export const PROTOCOL = "gemini-generate"
 
@@ -105,4 +111,21 @@ export function object(value: Json): JsonObject | undefined {
 export function list(value: Json): readonly Json[] | undefined {
   if (Array.isArray(value)) return value
   return isObject(value) ? [value] : undefined
+}
+
+/** Each member that came from another protocol and has no canonical word. */
+export function reportForeignFields(
+  extra: PassthroughFields | undefined,
+  { at, losses }: { at: string; losses: Losses },
+): void {
+  if (!extra || extra.protocol === PROTOCOL) return
+  for (const name of presentFieldNames(extra)) {
+    const path = at === "" ? name : `${at}.${name}`
+    losses.push({
+      path,
+      weight: "hint",
+      how: "dropped",
+      why: `Gemini has no counterpart to this member of ${extra.protocol}.`,
+    })
+  }
 }

@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { outlineJson } from "../../../transport/json/json-scan.ts"
 import type { RequestSummary } from "../../contract.ts"
-import { decodeFinish, relayAnswer } from "./relay-response.ts"
+import { decodeFinish } from "./finish-reasons.ts"
+import { relayAnswer } from "./relay-response.ts"
 
 const reading: RequestSummary = {
   operation: "generateContent",

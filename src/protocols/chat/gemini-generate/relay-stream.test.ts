@@ -7,7 +7,8 @@ import { encodeByteText, fromByteText, toByteText } from "../../../transport/jso
 import { decodeSse } from "../../../transport/streams/sse.ts"
 import { Tee } from "../../../transport/streams/tee.ts"
 import type { RequestSummary } from "../../contract.ts"
-import { decodeStream, relayStream } from "./relay-stream.ts"
+import { decodeStream } from "./decode/decode-stream.ts"
+import { relayStream } from "./relay-stream.ts"
 
 type StreamFraming = RequestSummary["framing"]
 

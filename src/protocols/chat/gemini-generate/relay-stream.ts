@@ -1,31 +1,20 @@
-// Reads a streamGenerateContent stream into canonical events, and says what of each frame passes in the relay lane: as
-// events, or as the elements of one JSON array.
+// Edits the frames of a streamGenerateContent stream in the relay lane: events, or the elements of one JSON array.
 
-import type { StreamEvent } from "../../../canonical/chat/stream-event.ts"
-import { isObject, type Json } from "../../../canonical/json.ts"
+import { isObject } from "../../../canonical/json.ts"
 import type { Usage } from "../../../canonical/usage.ts"
 import { toByteText } from "../../../transport/json/byte-text.ts"
 import { outlineJson } from "../../../transport/json/json-scan.ts"
 import { asciiJson, asciiOf, type JsonEdit, spliceJson } from "../../../transport/json/json-splice.ts"
 import type { MayVary } from "../../../transport/streams/frame-stencil.ts"
-import { type SseFrame, withData } from "../../../transport/streams/sse.ts"
-import type { StreamStep } from "../../../transport/streams/stream-step.ts"
-import type { UpstreamResponseContext } from "../../chat-codec.ts"
+import { withData } from "../../../transport/streams/sse.ts"
 import type { RelayContext, StreamRelay } from "../../contract.ts"
-import { brokenEvent, parseData } from "../../parse-event.ts"
-import { foreignChunkEvent, GeminiChunkDecoder } from "./decode/decode-stream-chunk.ts"
-import { encodeUsage } from "./encode/encode-usage.ts"
-import { decodeErrorBody, ERROR_PAUSE_MS, errorElement, errorFrame } from "./errors.ts"
-import { decodeUsage } from "./usage.ts"
+import { parseData } from "../../parse-event.ts"
+import { decodeStream, isIdle } from "./decode/decode-stream.ts"
+import { ERROR_PAUSE_MS, errorElement, errorFrame } from "./errors.ts"
+import { decodeUsage, encodeUsage } from "./usage.ts"
 
 /** Clients take a blank line for a sign of life, between events and between the elements of an array; no comment. */
 export const heartbeat = "\n"
-
-/** What other protocols' hosts send and this one's clients fail on: an event that says nothing, or only that it is over. */
-function isIdle(data: string): boolean {
-  const said = data.trim()
-  return said === "" || said === "[DONE]"
-}
 
 /** The vendor counts in every event what has been used so far; the last counts. */
 const COUNTS = ["candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount", "tokenCount"]
@@ -110,33 +99,4 @@ function usageIn(text: string): Usage | undefined {
   const line = text.trimEnd().split("\n").at(-1) ?? ""
   const chunk = parseData(line.replace(/^(data: ?|,)/, ""))
   return isObject(chunk) ? decodeUsage(chunk.usageMetadata) : undefined
-}
-
-/** Without a context it only observes, which costs less. */
-export function decodeStream(context?: UpstreamResponseContext): StreamStep<SseFrame, StreamEvent> {
-  const reader = new GeminiChunkDecoder(context)
-  return {
-    push(frame) {
-      const text = jsonOfFrame(frame)
-      if (text === undefined) return []
-      const chunk = parseData(text)
-      if (isError(chunk)) return [{ type: "stream-error", error: decodeErrorBody(chunk) }]
-      if (frame.data === undefined || !isObject(chunk)) return [brokenEvent()]
-      const events = reader.read(chunk)
-      const more = context && foreignChunkEvent(chunk)
-      return more ? [more, ...events] : events
-    },
-    finish: () => (reader.isWhole() ? [...reader.close(), { type: "stream-end" }] : []),
-  }
-}
-
-/** The JSON a frame holds. The vendor writes an error in the midst of a stream bare, as no event at all. */
-function jsonOfFrame({ raw, data }: SseFrame): string | undefined {
-  if (data !== undefined) return isIdle(data) ? undefined : data
-  return /^\s*[[{]/.test(raw) ? raw : undefined
-}
-
-function isError(chunk: Json | undefined): boolean {
-  const said = Array.isArray(chunk) ? chunk[0] : chunk
-  return isObject(said) && said.error !== undefined && said.error !== null
 }

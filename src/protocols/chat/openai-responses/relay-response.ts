@@ -1,7 +1,5 @@
-// A unary response: how it passes in the relay lane, and what its status means.
+// Edits a unary response in the relay lane.
 
-import type { CandidateFinish } from "../../../canonical/chat/chat-response.ts"
-import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { findMember, type JsonOutline } from "../../../transport/json/json-scan.ts"
 import { asciiJson, asciiOf, type JsonEdit, spliceJson } from "../../../transport/json/json-splice.ts"
 import type { RelayContext, RelayedResponse, RequestSummary, ResponseStorage } from "../../contract.ts"
@@ -56,21 +54,4 @@ export function storageEdits(
     { path: [...at, "store"], set: String(isStored(kept, length)) },
     { path: [...at, "previous_response_id"], set: asciiOf(kept.previous ?? null) },
   ]
-}
-
-interface ResponsesFinishContext {
-  readonly calledTools: boolean
-  readonly refused: boolean
-}
-
-export function decodeFinish(
-  { incomplete_details }: JsonObject,
-  { calledTools, refused }: ResponsesFinishContext,
-): CandidateFinish {
-  const reason: Json | undefined = isObject(incomplete_details) ? incomplete_details.reason : undefined
-  if (reason === "max_output_tokens") return { reason: "length", word: reason }
-  if (reason === "content_filter") return { reason: "filtered", word: reason }
-  if (typeof reason === "string") return { reason: "other", word: reason }
-  if (calledTools) return { reason: "tool-calls" }
-  return { reason: refused ? "refusal" : "stop" }
 }

@@ -65,13 +65,14 @@ function readCompletionChoices({ choices }: JsonObject, candidates: Map<number, 
     if (!candidates.has(candidate)) events.push({ type: "part-start", ...at, start: { kind: "text" } })
     if (typeof text === "string" && text !== "") events.push({ type: "part-delta", ...at, text })
     const ends = typeof word === "string" && word !== ""
-    if (ends) events.push({ type: "part-end", ...at }, { type: "candidate-end", candidate, finish: finishOf(word) })
+    if (ends)
+      events.push({ type: "part-end", ...at }, { type: "candidate-end", candidate, finish: finishReasonOf(word) })
     candidates.set(candidate, ends ? "ended" : "open")
     return events
   })
 }
 
-function finishOf(word: string) {
+function finishReasonOf(word: string) {
   return { reason: word === "length" ? "length" : word === "content_filter" ? "filtered" : "stop", word } as const
 }
 

@@ -13,7 +13,7 @@ const PDF = "application/pdf"
 const PLAIN = "text/plain"
 
 /** The block without its cache mark and what rode along. */
-export function mediaBlock(part: MediaPart, writing: AnthropicEncodeContext): JsonObject {
+export function encodeMedia(part: MediaPart, writing: AnthropicEncodeContext): JsonObject {
   const { media, name, at } = part
   if (part.detail !== undefined && part.detail !== "auto") {
     writing.losses.push(dropped.hint(memberPath(at, "detail"), "the messages protocol has no image detail"))

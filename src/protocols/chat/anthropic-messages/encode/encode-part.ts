@@ -16,7 +16,7 @@ import { isVendorCitation, ownCitation } from "../citations.ts"
 import { isOwn, ownMembers, PROTOCOL } from "../passthrough-fields.ts"
 import { redactedData } from "../seals.ts"
 import type { AnthropicEncodeContext } from "./encode-context.ts"
-import { mediaBlock } from "./encode-media.ts"
+import { encodeMedia } from "./encode-media.ts"
 import { remoteId, remoteResult } from "./encode-remote-calls.ts"
 
 type BlockLocation = "system" | "user" | "assistant" | "result"
@@ -76,7 +76,7 @@ function blockOf(
     case "refusal":
       return part.text.trim() === "" ? undefined : { type: "text", text: part.text }
     case "media":
-      return mediaBlock(part, writing)
+      return encodeMedia(part, writing)
     case "reasoning":
       return reasoningBlock(part, writing)
     case "tool-call":

@@ -6,17 +6,12 @@ import type { JsonObject } from "../../../../canonical/json.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
 import { approximated, dropped } from "../../../losses.ts"
 import { toolInput } from "../../../schema/tool-input.ts"
+import { encodeCitation } from "../citations.ts"
+import { encodeFinish } from "../finish-reasons.ts"
 import { isOwn, ownMembers } from "../passthrough-fields.ts"
 import { encloseCallSeal, slotText } from "../seals.ts"
 import { encodeUsage, ownToolUse, SERVER_TOOL_USE } from "../usage.ts"
-import {
-  callOpening,
-  encodeCitation,
-  messageId,
-  reportResponseLoss,
-  stopMembers,
-  wholeBlock,
-} from "./encode-response-common.ts"
+import { callOpening, messageId, reportResponseLoss, wholeBlock } from "./encode-response-common.ts"
 
 export function encodeResponse(response: ChatResponse, context: ClientResponseContext): JsonObject {
   const [candidate, ...others] = response.candidates
@@ -36,7 +31,7 @@ export function encodeResponse(response: ChatResponse, context: ClientResponseCo
     role: "assistant",
     model: context.model,
     content,
-    ...stopMembers(candidate?.finish, { calls, refuses, losses: context.losses }),
+    ...encodeFinish(candidate?.finish, { calls, refuses, losses: context.losses }),
     stop_details: null,
     usage: { ...encodeUsage(response.usage ?? {}), ...ownToolUse(members) },
     ...rest,

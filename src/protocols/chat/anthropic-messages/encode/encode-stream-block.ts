@@ -7,8 +7,9 @@ import type { JsonObject } from "../../../../canonical/json.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
 import { approximated } from "../../../losses.ts"
 import { TEXT_INPUT } from "../../../schema/tool-input.ts"
+import { encodeCitation } from "../citations.ts"
 import { encloseCallSeal, slotText } from "../seals.ts"
-import { callOpening, encodeCitation, reportResponseLoss, wholeBlock } from "./encode-response-common.ts"
+import { callOpening, reportResponseLoss, wholeBlock } from "./encode-response-common.ts"
 
 interface BlockPosition {
   /** Which part of the answer it is, for losses and missing ids. */

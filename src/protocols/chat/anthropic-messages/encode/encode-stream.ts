@@ -9,9 +9,10 @@ import { encodeByteText } from "../../../../transport/json/byte-text.ts"
 import type { ClientResponseContext, StreamWriter } from "../../../chat-codec.ts"
 import { dropped, foreignPaths } from "../../../losses.ts"
 import { errorFrame } from "../errors.ts"
+import { encodeFinish } from "../finish-reasons.ts"
 import { PROTOCOL } from "../passthrough-fields.ts"
 import { encodeClosingUsage, encodeOpeningUsage, ownToolUse } from "../usage.ts"
-import { messageId, reportResponseLoss, stopMembers } from "./encode-response-common.ts"
+import { messageId, reportResponseLoss } from "./encode-response-common.ts"
 import { StreamedBlock } from "./encode-stream-block.ts"
 
 export function encodeStream(context: ClientResponseContext): StreamWriter {
@@ -179,7 +180,7 @@ class MessageStreamEncoder {
   private close(): string[] {
     this.ended = true
     const { calls, refuses, context } = this
-    const delta = stopMembers(this.finish, { calls, refuses, losses: context.losses })
+    const delta = encodeFinish(this.finish, { calls, refuses, losses: context.losses })
     const usage = { ...encodeClosingUsage(this.usage), ...ownToolUse(this.beside) }
     return [
       frame("message_delta", { type: "message_delta", delta, usage }),

@@ -1,7 +1,6 @@
 // One content block of an answer as a part. What is no block of a kind known here stays whole as foreign.
 
 import type {
-  Citation,
   ContentPart,
   MediaPart,
   TextPart,
@@ -9,9 +8,9 @@ import type {
   ToolResultPart,
 } from "../../../../canonical/chat/content-part.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
-import { claimFields } from "../../../../canonical/passthrough-fields.ts"
 import type { UpstreamResponseContext } from "../../../chat-codec.ts"
 import { ANSWER_TOOL } from "../answer-tool.ts"
+import { decodeCitation } from "../citations.ts"
 import { PROTOCOL } from "../passthrough-fields.ts"
 import { redactedSeal } from "../seals.ts"
 
@@ -76,25 +75,6 @@ function decodeCited({ content, citations }: JsonObject): TextPart | undefined {
   const text = content.map((each: Json) => (isObject(each) && typeof each.text === "string" ? each.text : "")).join("")
   const cited = Array.isArray(citations) ? citations.filter(isObject).map(decodeCitation) : []
   return { kind: "text", text, ...(cited.length > 0 && { citations: cited }) }
-}
-
-export function decodeCitation(wire: JsonObject): Citation {
-  const held = claimFields(wire)
-  const { title, location, sourceContent } = wire
-  const url = isObject(location) && isObject(location.web) ? location.web.url : undefined
-  const quote = Array.isArray(sourceContent)
-    ? sourceContent.map((each: Json) => (isObject(each) && typeof each.text === "string" ? each.text : "")).join("")
-    : ""
-  if (typeof title === "string") held.take("title")
-  if (typeof url === "string") held.take("location")
-  if (quote !== "") held.take("sourceContent")
-  const extra = held.rest(PROTOCOL)
-  return {
-    ...(typeof url === "string" && { url }),
-    ...(typeof title === "string" && { title }),
-    ...(quote !== "" && { quote }),
-    ...(extra && { extra }),
-  }
 }
 
 const RESULT = /_result$/

@@ -5,11 +5,12 @@ import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-e
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 import type { UpstreamResponseContext } from "../../../chat-codec.ts"
 import { ANSWER_TOOL } from "../answer-tool.ts"
+import { decodeCitation } from "../citations.ts"
 import { decodeErrorEvent } from "../errors.ts"
 import { decodeFinish } from "../finish-reasons.ts"
 import { redactedSeal } from "../seals.ts"
 import { decodeUsage } from "../usage.ts"
-import { callStart, decodeCitation, decodeWhole } from "./decode-part.ts"
+import { callStart, decodeWhole } from "./decode-part.ts"
 
 interface OpenConverseBlock {
   readonly part: number

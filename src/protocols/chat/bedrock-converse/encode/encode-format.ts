@@ -6,7 +6,7 @@ import { approximated, dropped } from "../../../losses.ts"
 import { resolveReference, strictSchema, toolSchema } from "../../../schema/tool-schema.ts"
 import { ANSWER_DESCRIPTION, ANSWER_TOOL } from "../answer-tool.ts"
 import type { BedrockEncodeContext } from "./encode-context.ts"
-import { isForced } from "./encode-tool-choice.ts"
+import { isForced } from "./encode-tools.ts"
 
 export interface ConverseFormat {
   readonly outputConfig?: JsonObject

@@ -52,7 +52,7 @@ const FORMS: Readonly<Record<MediaPart["media"], MediaFormats>> = {
   },
 }
 
-export function mediaBlock(part: MediaPart, writing: BedrockEncodeContext): JsonObject {
+export function encodeMedia(part: MediaPart, writing: BedrockEncodeContext): JsonObject {
   const { media, detail, at } = part
   if (detail !== undefined && detail !== "auto") {
     writing.losses.push(dropped.hint(memberPath(at, "detail"), "the Converse protocol has no image detail"))

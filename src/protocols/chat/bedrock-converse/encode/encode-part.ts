@@ -14,7 +14,7 @@ import { toolInput } from "../../../schema/tool-input.ts"
 import { PROTOCOL, reportForeignFields } from "../passthrough-fields.ts"
 import { redactedContent } from "../seals.ts"
 import type { BedrockEncodeContext } from "./encode-context.ts"
-import { mediaBlock } from "./encode-media.ts"
+import { encodeMedia } from "./encode-media.ts"
 
 type ConverseBlockLocation = "system" | "user" | "assistant" | "result"
 
@@ -83,7 +83,7 @@ function blocksOf(part: Exclude<ContentPart, { kind: "foreign" }>, writing: Bedr
     case "refusal":
       return textBlocks(part.text)
     case "media":
-      return [mediaBlock(part, writing)]
+      return [encodeMedia(part, writing)]
     case "reasoning":
       return reasoningBlocks(part, writing)
     case "tool-call":
@@ -143,5 +143,5 @@ function resultBlocks(part: ToolResultPart, writing: BedrockEncodeContext): Json
     content.unshift({ text: "The tool failed:" })
   }
   const toolResult = { toolUseId: callId, content, ...(isError && family.failures && { status: "error" }) }
-  return [{ toolResult }, ...beside.map((each) => mediaBlock(each, writing))]
+  return [{ toolResult }, ...beside.map((each) => encodeMedia(each, writing))]
 }

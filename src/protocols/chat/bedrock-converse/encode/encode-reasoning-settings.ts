@@ -7,7 +7,7 @@ import type { JsonObject } from "../../../../canonical/json.ts"
 import { approximated, dropped } from "../../../losses.ts"
 import { PROTOCOL } from "../passthrough-fields.ts"
 import type { BedrockEncodeContext } from "./encode-context.ts"
-import { isForced } from "./encode-tool-choice.ts"
+import { isForced } from "./encode-tools.ts"
 
 export interface ConverseThinking {
   /** Members of `additionalModelRequestFields`. */

@@ -9,9 +9,9 @@ import type {
 } from "../../../../canonical/chat/content-part.ts"
 import type { SealedContent } from "../../../../canonical/chat/sealed-content.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
-import { decodeMedia } from "../media.ts"
+import { decodeResult } from "../function-result.ts"
 import { GeminiFieldReader, list, object, PROTOCOL, text } from "../passthrough-fields.ts"
-import { decodeResult } from "./function-result.ts"
+import { decodeMedia } from "./decode-media.ts"
 
 /** What the vendor's own interpreter is called among provider-run tools. */
 export const CODE_TOOL = "code_execution"

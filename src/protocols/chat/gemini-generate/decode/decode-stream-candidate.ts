@@ -6,8 +6,8 @@ import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-e
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 import type { UpstreamResponseContext } from "../../../chat-codec.ts"
 import { type CitedSpan, citationsIn } from "../citations.ts"
+import { decodeFinish } from "../finish-reasons.ts"
 import { decodeLogprobs } from "../logprobs.ts"
-import { decodeFinish } from "../relay-response.ts"
 import { OF_PART_BEFORE, PartDecoder } from "./decode-part.ts"
 import { PartialArguments } from "./decode-stream-arguments.ts"
 

@@ -12,10 +12,9 @@ import { isObject, type JsonObject, parseJson } from "../../../../canonical/json
 import type { Loss, Losses } from "../../../../canonical/loss.ts"
 import { CODE_TOOL, OF_PART_BEFORE, OUTCOME_OK } from "../decode/decode-part.ts"
 import { isUnnamed } from "../decode/decode-request.ts"
-import { encodeResult, parseExactObject } from "../decode/function-result.ts"
-import { encodeMedia } from "../media.ts"
-import { type GeminiDraft, isNative, PROTOCOL, restorePassthrough } from "../passthrough-fields.ts"
-import { reportForeignFields } from "./report-foreign-fields.ts"
+import { encodeResult, parseExactObject } from "../function-result.ts"
+import { type GeminiDraft, isNative, PROTOCOL, reportForeignFields, restorePassthrough } from "../passthrough-fields.ts"
+import { encodeMedia } from "./encode-media.ts"
 
 export interface PartEncodeContext {
   readonly losses: Losses

@@ -5,11 +5,11 @@ import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
 import { isObject, type JsonObject } from "../../../../canonical/json.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
 import { GroundingEncoder } from "../citations.ts"
+import { encodeFinish } from "../finish-reasons.ts"
 import { encodeLogprobs } from "../logprobs.ts"
-import { PROTOCOL, restorePassthrough } from "../passthrough-fields.ts"
-import { answerParts, encodeFinish, reportUsage } from "./encode-response-common.ts"
-import { encodeUsage } from "./encode-usage.ts"
-import { reportForeignFields } from "./report-foreign-fields.ts"
+import { PROTOCOL, reportForeignFields, restorePassthrough } from "../passthrough-fields.ts"
+import { encodeUsage } from "../usage.ts"
+import { answerParts, reportUsage } from "./encode-response-common.ts"
 
 export function encodeResponse(response: ChatResponse, context: ClientResponseContext): JsonObject {
   const { candidates, usage, extra } = response

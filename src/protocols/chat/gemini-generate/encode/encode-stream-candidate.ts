@@ -7,9 +7,10 @@ import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-e
 import type { JsonObject } from "../../../../canonical/json.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
 import { GroundingEncoder } from "../citations.ts"
+import { encodeFinish } from "../finish-reasons.ts"
 import { encodeLogprobs } from "../logprobs.ts"
 import type { PartEncoder } from "./encode-part.ts"
-import { answerParts, encodeFinish } from "./encode-response-common.ts"
+import { answerParts } from "./encode-response-common.ts"
 
 export type CandidateEvent = Extract<StreamEvent, { candidate: number }>
 

@@ -11,10 +11,10 @@ import type { ClientResponseContext, StreamWriter } from "../../../chat-codec.ts
 import { foreignPaths } from "../../../losses.ts"
 import { ERROR_PAUSE_MS, errorElement, errorFrame } from "../errors.ts"
 import { type GeminiDraft, PROTOCOL } from "../passthrough-fields.ts"
+import { encodeUsage } from "../usage.ts"
 import { isBlocked } from "./encode-response.ts"
 import { reportUsage } from "./encode-response-common.ts"
 import { type CandidateEvent, GeminiCandidateEncoder } from "./encode-stream-candidate.ts"
-import { encodeUsage } from "./encode-usage.ts"
 
 export function encodeStream(context: ClientResponseContext): StreamWriter {
   return new GeminiStreamEncoder(context)

@@ -14,10 +14,9 @@ import type { Loss } from "../../../../canonical/loss.ts"
 import type { UpstreamRequestContext } from "../../../chat-codec.ts"
 import { hostedSettings } from "../../hosted-tool-settings.ts"
 import { projectSchema } from "../gemini-schema.ts"
-import { type GeminiDraft, isNative, PROTOCOL, restorePassthrough } from "../passthrough-fields.ts"
+import { type GeminiDraft, isNative, PROTOCOL, reportForeignFields, restorePassthrough } from "../passthrough-fields.ts"
 import { droppedKeywords } from "./encode-settings.ts"
 import { generationOf } from "./model-generation.ts"
-import { reportForeignFields } from "./report-foreign-fields.ts"
 
 /** The vendor's own tools, by what they do. */
 const OWN: Partial<Record<HostedTool["does"], string>> = {

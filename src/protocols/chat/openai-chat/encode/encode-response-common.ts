@@ -1,6 +1,5 @@
 // What whole answers and streams have in common: ids, finish reasons, and the naming of what a client cannot be told.
 
-import type { CandidateFinish } from "../../../../canonical/chat/chat-response.ts"
 import type { ContentPart, MediaPart } from "../../../../canonical/chat/content-part.ts"
 import type { Losses } from "../../../../canonical/loss.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
@@ -26,55 +25,6 @@ export function asksLegacy({ asked }: ClientResponseContext): boolean {
 }
 
 export const ONE_CALL = "a second call, where the request has `functions`"
-
-interface FinishWordContext {
-  readonly isLegacy: boolean
-  readonly hasCalls: boolean
-  readonly refused: boolean
-}
-
-const WORDS: Readonly<Record<CandidateFinish["reason"], string>> = {
-  stop: "stop",
-  "stop-sequence": "stop",
-  length: "length",
-  "tool-calls": "tool_calls",
-  filtered: "content_filter",
-  refusal: "content_filter",
-  paused: "stop",
-  other: "stop",
-}
-
-/** Clients run tools where they read `tool_calls`, so it is said where tools were called and only there. */
-export function finishWord(
-  finish: CandidateFinish | undefined,
-  { isLegacy, hasCalls, refused }: FinishWordContext,
-): string {
-  const word = usualWord(finish, { hasCalls, refused })
-  return isLegacy && word === "tool_calls" ? "function_call" : word
-}
-
-function usualWord(
-  finish: CandidateFinish | undefined,
-  { hasCalls, refused }: Omit<FinishWordContext, "isLegacy">,
-): string {
-  const word = WORDS[finish?.reason ?? "stop"]
-  if (finish?.reason === "refusal" && refused) return "stop"
-  if (word === "stop" && hasCalls) return "tool_calls"
-  return word === "tool_calls" && !hasCalls ? "stop" : word
-}
-
-export function reportFinish(
-  finish: CandidateFinish | undefined,
-  { path, losses }: { path: string; losses: Losses },
-): void {
-  if (finish?.reason !== "paused" && finish?.reason !== "other") return
-  losses.push({
-    path: `${path}.finish`,
-    weight: "meaning",
-    how: "approximated",
-    why: `chat completions has no finish reason for ${finish.word ?? finish.reason}`,
-  })
-}
 
 /** Why a part of an answer cannot be told; undefined where it can. */
 export function unsupportedReason(

@@ -6,6 +6,7 @@ import { isObject, type Json, type JsonObject } from "../../../../canonical/json
 import type { ClientResponseContext } from "../../../chat-codec.ts"
 import type { JsonDraft } from "../../../openai/field-reader.ts"
 import { encodeAnnotation } from "../citations.ts"
+import { encodeFinish, reportFinish } from "../finish-reasons.ts"
 import { encodeLogprobs } from "../logprobs.ts"
 import { restorePassthrough } from "../passthrough-fields.ts"
 import { encodeUsage } from "../usage.ts"
@@ -14,10 +15,8 @@ import {
   BETWEEN_THOUGHTS,
   callId,
   completionId,
-  finishWord,
   mediaMember,
   ONE_CALL,
-  reportFinish,
   reportPart,
   unsupportedReason,
 } from "./encode-response-common.ts"
@@ -79,7 +78,7 @@ class ChoiceEncoder {
         ...this.media,
       },
       logprobs: candidate.logprobs ? encodeLogprobs(candidate.logprobs) : null,
-      finish_reason: finishWord(candidate.finish, {
+      finish_reason: encodeFinish(candidate.finish, {
         isLegacy: asksLegacy(context),
         ...{ hasCalls, refused: refusal !== undefined },
       }),

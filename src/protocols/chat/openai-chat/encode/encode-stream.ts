@@ -14,6 +14,7 @@ import { dropped, foreignPaths } from "../../../losses.ts"
 import { encodeAnnotation } from "../citations.ts"
 import { DONE } from "../decode/decode-stream.ts"
 import { errorFrame } from "../errors.ts"
+import { encodeFinish, reportFinish } from "../finish-reasons.ts"
 import { encodeLogprobs } from "../logprobs.ts"
 import { PROTOCOL } from "../passthrough-fields.ts"
 import { encodeUsage } from "../usage.ts"
@@ -22,10 +23,8 @@ import {
   BETWEEN_THOUGHTS,
   callId,
   completionId,
-  finishWord,
   mediaMember,
   ONE_CALL,
-  reportFinish,
   reportPart,
   unsupportedReason,
 } from "./encode-response-common.ts"
@@ -217,7 +216,7 @@ class ChatStreamEncoder implements StreamWriter {
     for (const part of [...choice.parts.keys()]) this.endPart({ candidate: index, part }, choice, out)
     choice.ended = true
     reportFinish(finish, { path: `candidates[${index}]`, losses: this.context.losses })
-    const finish_reason = finishWord(finish, {
+    const finish_reason = encodeFinish(finish, {
       isLegacy: this.isLegacy,
       ...{ hasCalls: choice.calls > 0, refused: choice.refused },
     })

@@ -3,16 +3,16 @@
 import type { ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart, ToolCallPart } from "../../../../canonical/chat/content-part.ts"
 import { openSeal, type SealedContent } from "../../../../canonical/chat/sealed-content.ts"
-import type { JsonObject } from "../../../../canonical/json.ts"
+import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 import { FieldReader, object, text } from "../../../openai/field-reader.ts"
-import { ownExtra, PROTOCOL, type ResponsesWriting } from "../passthrough-fields.ts"
-import { BETWEEN_THOUGHTS, sealReasoning, textsOf } from "../seals.ts"
+import { ownExtra, PROTOCOL, type ResponsesWriting, writingOf } from "../passthrough-fields.ts"
+import { BETWEEN_THOUGHTS, openCallSeal, sealReasoning, type ToolCallSeal, textsOf } from "../seals.ts"
 import { LOCAL_SHELL } from "../tools/local-shell.ts"
 import { flatName } from "../tools/tool-namespaces.ts"
 import { callIn, hostedRunIn } from "./decode-output-calls.ts"
 import { decodeContent } from "./decode-part.ts"
 
-export function decodeItem(item: JsonObject, at: string): ConversationTurn {
+function decodeItem(item: JsonObject, at: string): ConversationTurn {
   const type = item.type ?? "message"
   const decode = typeof type === "string" && Object.hasOwn(ITEMS, type) ? ITEMS[type] : undefined
   return decode?.(new FieldReader(item), at) ?? foreignTurn(item, at)
@@ -178,4 +178,69 @@ function decodeReasoning(fields: FieldReader, at: string): ConversationTurn {
 
 function ownSeal(fields: FieldReader): SealedContent | undefined {
   return sealReasoning(fields.object, PROTOCOL)
+}
+
+interface DecodedInput {
+  readonly instructions: readonly ContentPart[]
+  readonly turns: readonly ConversationTurn[]
+}
+
+export function decodeInput(input: string | readonly Json[] | undefined): DecodedInput {
+  if (typeof input === "string") {
+    const parts: ContentPart[] = input === "" ? [] : [{ kind: "text", at: "input", text: input }]
+    return { instructions: [], turns: [{ at: "input", role: "user", parts }] }
+  }
+  const instructions: ContentPart[] = []
+  const turns: ConversationTurn[] = []
+  const seals: ToolCallSeal[] = []
+  for (const [index, item] of (input ?? []).entries()) {
+    if (!isObject(item)) continue
+    const turn = decodeItem(item, `input[${index}]`)
+    const opening = turns.length === 0 ? openingParts(turn) : undefined
+    if (opening) instructions.push(...opening)
+    else {
+      const seal = callSealIn(turn)
+      if (seal) seals.push(seal)
+      else turns.push(turn)
+    }
+  }
+  return { instructions, turns: seals.length === 0 ? turns : withCallSeals(turns, seals) }
+}
+
+/**
+ * The parts of an instruction that stands before all turns; undefined for any other turn. What its message said beside
+ * them stands on the first of them.
+ */
+function openingParts({ role, parts, extra }: ConversationTurn): readonly ContentPart[] | undefined {
+  const [first, ...others] = parts
+  if (role !== "instruction" || !first) return undefined
+  const { word = "developer", content, plain } = writingOf(extra)
+  const members = Object.keys(extra?.members ?? {})
+  const opens = {
+    role: word,
+    ...(content === "list" && { content }),
+    ...(plain && { plain }),
+    ...(members.length > 0 && { members }),
+  }
+  const said = ownExtra({ ...first.extra?.members, ...extra?.members }, { ...writingOf(first.extra), opens })
+  return [{ ...first, ...(said && { extra: said }) }, ...others]
+}
+
+/** The seal of a call, where a turn is an item that one crossed the client in. */
+function callSealIn({ parts: [part] }: ConversationTurn): ToolCallSeal | undefined {
+  return part?.kind === "reasoning" && part.sealed ? openCallSeal(part.sealed) : undefined
+}
+
+/** Puts seals back on their calls. Items with seals stand before their calls; earlier releases put them behind. */
+function withCallSeals(turns: readonly ConversationTurn[], seals: readonly ToolCallSeal[]): ConversationTurn[] {
+  const byCall = new Map(seals.map(({ callId, sealed }) => [callId, sealed]))
+  return turns.map((turn) => {
+    if (!turn.parts.some((part) => part.kind === "tool-call" && byCall.has(part.id))) return turn
+    return { ...turn, parts: turn.parts.map((part) => sealedCall(part, byCall)) }
+  })
+}
+
+function sealedCall(part: ContentPart, seals: ReadonlyMap<string, SealedContent>): ContentPart {
+  const sealed = part.kind === "tool-call" ? seals.get(part.id) : undefined
+  return part.kind === "tool-call" && sealed ? { ...part, sealed } : part
 }

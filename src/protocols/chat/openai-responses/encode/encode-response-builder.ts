@@ -6,7 +6,8 @@ import type { JsonObject } from "../../../../canonical/json.ts"
 import type { Usage } from "../../../../canonical/usage.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
 import { approximated, dropped, foreignPaths } from "../../../losses.ts"
-import { endResponse, incompleteReason, openResponse } from "./encode-response-object.ts"
+import { encodeFinish } from "../finish-reasons.ts"
+import { endResponse, openResponse } from "./encode-response-object.ts"
 import { createCallEncoder, createWholePartEncoder } from "./encode-stream-call.ts"
 import { type EventSink, type ItemStatus, OutputBuilder } from "./encode-stream-output.ts"
 import { ReasoningPartEncoder, type StreamPartEncoder, TextPartEncoder } from "./encode-stream-part.ts"
@@ -176,7 +177,7 @@ export class ResponseBuilder {
 
   /** What is still open is cut off; usage may still come, and the last event tells it. */
   private conclude(finish: CandidateFinish | undefined): void {
-    const status = incompleteReason(finish, this.refused) === undefined ? "completed" : "incomplete"
+    const status = encodeFinish(finish, this.refused) === undefined ? "completed" : "incomplete"
     for (const index of [...this.parts.keys()]) this.endPart(index, status)
     this.output.endMessage(status)
     if (!this.finish && (finish?.reason === "paused" || finish?.reason === "other")) {

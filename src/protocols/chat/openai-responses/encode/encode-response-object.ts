@@ -5,6 +5,7 @@ import { isObject, type Json, type JsonObject } from "../../../../canonical/json
 import type { Usage } from "../../../../canonical/usage.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
 import { freshResponse } from "../errors.ts"
+import { encodeFinish } from "../finish-reasons.ts"
 import { isOwn, writingOf } from "../passthrough-fields.ts"
 import { isStored, storageMembers } from "../response-storage.ts"
 import { encodeUsage } from "../usage.ts"
@@ -66,7 +67,7 @@ interface ResponseEnding {
 
 /** The whole response. */
 export function endResponse(opened: JsonObject, ending: ResponseEnding, context: ClientResponseContext): JsonObject {
-  const reason = incompleteReason(ending.finish, ending.refused)
+  const reason = encodeFinish(ending.finish, ending.refused)
   return {
     ...opened,
     completed_at: reason === undefined ? context.unixTime : null,
@@ -75,19 +76,5 @@ export function endResponse(opened: JsonObject, ending: ResponseEnding, context:
     output: ending.output,
     ...(context.kept?.store && { store: isStored(context.kept, JSON.stringify(ending.output).length) }),
     usage: ending.usage ? encodeUsage(ending.usage) : null,
-  }
-}
-
-/** Why an answer is not whole, in the vendor's words; undefined where it is. */
-export function incompleteReason(finish: CandidateFinish | undefined, refused: boolean): string | undefined {
-  switch (finish?.reason) {
-    case "length":
-      return "max_output_tokens"
-    case "filtered":
-      return "content_filter"
-    case "refusal":
-      return refused ? undefined : "content_filter"
-    default:
-      return undefined
   }
 }

@@ -1,5 +1,6 @@
-// What a tool gave back. On this wire it is an object: `output` or `error` by custom, or whatever the tool has.
-import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+// The result of a function call, which is a JSON object in this protocol: by convention `output` or `error`.
+
+import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 
 interface FunctionResult {
   readonly text: string
