@@ -8,6 +8,6 @@ export type BilledToolCalls = { readonly [Tool in BilledTool]?: number }
 
 /** Counts what the answer of one protocol says of such calls: given its whole answer, or each event of its stream. */
 export interface HostedCallCounter {
-  see(said: { readonly [member: string]: unknown }): void
+  see(payload: { readonly [member: string]: unknown }): void
   readonly calls: BilledToolCalls
 }

@@ -102,20 +102,20 @@ describe("the counting thread", () => {
   test("the counting thread reads a request that came whole, and counts what its vendor would", async () => {
     const counter = new TokenCounter(module)
     const envelope = { does: "count-tokens", rest: "", query: "", headers: {} }
-    const spoken = { protocol: "openai-responses", envelope }
+    const wireRequest = { protocol: "openai-responses", envelope }
     const text = JSON.stringify({ model: "m", input: "Hello, world!" })
-    expect(await counter.count({ text, family: "openai", spoken })).toBe(4 + 4 + 3)
+    expect(await counter.count({ text, family: "openai", wireRequest })).toBe(4 + 4 + 3)
     const book = JSON.stringify({ model: "m", input: "some words here ".repeat(300_000) })
-    expect(await counter.count({ text: book, family: "openai", spoken })).toBeWithin(890_000, 910_000)
+    expect(await counter.count({ text: book, family: "openai", wireRequest })).toBeWithin(890_000, 910_000)
     const content = [{ type: "input_image", image_url: `data:image/png;base64,${"A".repeat(8_000_000)}` }]
     const large = JSON.stringify({ model: "m", input: [{ role: "user", content }] })
-    expect(await counter.count({ text: large, family: "openai", spoken })).toBe(1000 + 4 + 3)
+    expect(await counter.count({ text: large, family: "openai", wireRequest })).toBe(1000 + 4 + 3)
   })
 
   test("the counting thread that cannot be started is no reason to fail", async () => {
     const counter = new TokenCounter(new URL("./nowhere.ts", import.meta.url))
     expect(await counter.count({ text: "abcdef", family: "other" })).toBe(2)
-    const spoken = { protocol: "openai-chat", envelope: {} }
-    expect(await counter.count({ text: "{}", family: "other", spoken })).toBeGreaterThan(0)
+    const wireRequest = { protocol: "openai-chat", envelope: {} }
+    expect(await counter.count({ text: "{}", family: "other", wireRequest })).toBeGreaterThan(0)
   })
 })

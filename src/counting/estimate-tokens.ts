@@ -32,11 +32,11 @@ export function estimateTokens({ text, shape, family }: EstimateInput, tokensIn:
   const weights = WEIGHTS[family]
   const plain = (piece: string) => plainTokens(piece, tokensIn)
   const words = weights.text * partsOf(text, shape.borders).reduce((sum, part) => sum + plain(part), 0)
-  const spoken = weights.request + weights.turn * turns + weights.call * calls + weights.sealed * sealed
+  const overhead = weights.request + weights.turn * turns + weights.call * calls + weights.sealed * sealed
   const called = tools === 0 ? 0 : weights.tools + weights.tool * tools + weights.toolText * plain(toolText)
   const formed = format === "" ? 0 : weights.format + weights.formatText * plain(format)
   const seen = media.reduce((sum, medium) => sum + mediaTokens(medium, family), 0)
-  return Math.ceil(words + spoken + called + formed + seen)
+  return Math.ceil(words + overhead + called + formed + seen)
 }
 
 function partsOf(text: string, borders: readonly number[]): string[] {

@@ -23,8 +23,8 @@ test.each([
   ["VP8X", "\0\0\0\0\0\0\0\0\x1f\x03\0\x57\x02\0", { width: 800, height: 600 }],
   ["VP8 ", "\0\0\0\0\0\0\0\x9d\x01\x2a\x20\x03\x58\x02", { width: 800, height: 600 }],
   ["VP8L", "\0\0\0\0\x2f\x1f\xc3\x95\0", { width: 800, height: 600 }],
-])("a WebP of the kind %j says it in its own way", (chunk, told, size) => {
-  expect(imageSize(base64("RIFF\0\0\0\0WEBP", chunk, told, rest))).toEqual(size)
+])("a WebP of the kind %j says it in its own way", (chunk, header, size) => {
+  expect(imageSize(base64("RIFF\0\0\0\0WEBP", chunk, header, rest))).toEqual(size)
 })
 
 test("a JPEG says it in its frame, behind what else it holds", () => {

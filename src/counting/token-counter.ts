@@ -11,7 +11,7 @@ export interface CountTask {
   /** Present where the text is that of a whole request: what is counted in addition. */
   readonly shape?: RequestShape
   /** Where the text is a request as it came, which is read in the thread: in whose words it is, and what came with it. */
-  readonly spoken?: { readonly protocol: string; readonly envelope: object }
+  readonly wireRequest?: { readonly protocol: string; readonly envelope: object }
 }
 
 /** More than this is not counted: it would keep the thread busy for too long. */
@@ -35,13 +35,13 @@ export class TokenCounter {
 
   /** Never rejects: where counting fails, the length tells. */
   async count(task: CountTask): Promise<number> {
-    const { text, shape, spoken } = task
+    const { text, shape, wireRequest } = task
     if (text === "" && !shape) return 0
-    if (text.length > MAX_COUNTED_LENGTH && !spoken) return estimateByLength(text)
+    if (text.length > MAX_COUNTED_LENGTH && !wireRequest) return estimateByLength(text)
     try {
       return await this.offLoop.run<CountTask, number>(task)
     } catch {
-      return spoken ? inputBound(text) : estimateByLength(text)
+      return wireRequest ? inputBound(text) : estimateByLength(text)
     }
   }
 }

@@ -304,7 +304,7 @@ function checkProtocol({ protocols }: Caller, { protocol, does, generates, path 
 
 /** What stands at a path's open end may say that another protocol is spoken there. */
 function routeFor({ route, rest }: { route: GatewayRoute; rest: string }): GatewayRoute {
-  const protocol = route.generates ? route.protocol.spokenAt?.(rest) : undefined
+  const protocol = route.generates ? route.protocol.protocolAt?.(rest) : undefined
   return protocol ? { ...route, protocol } : route
 }
 

@@ -85,8 +85,8 @@ describe("a member that chooses a model inside the provider", () => {
 
   test("a member that chooses a model inside the provider is not Google's thinking in an extra body", () => {
     expect(refusalOf(chat, { extra_body: { google: { thinking_config: { thinking_budget: 1 } } } })).toBeUndefined()
-    const beside = { google: { thinking_config: {}, cached_content: "c" } }
-    expect(refusalOf(chat, { extra_body: beside })).toBe("extra_body")
+    const extraBody = { google: { thinking_config: {}, cached_content: "c" } }
+    expect(refusalOf(chat, { extra_body: extraBody })).toBe("extra_body")
     expect(refusalOf(chat, { extra_body: { google: { thinking_config: {} }, model: "x" } })).toBe("extra_body")
   })
 

@@ -69,11 +69,11 @@ export interface ClientResponseContext {
   /** The `<provider>/<model-name>` the caller shall read. */
   readonly model: string
   /** What the caller asked for, but for what was said. */
-  readonly asked: RequestParameters
+  readonly request: RequestParameters
   /** In seconds. */
   readonly unixTime: number
   /** Whether the caller asked for usage inside the stream. */
-  readonly usageAsked: boolean
+  readonly usageRequested: boolean
   readonly framing: "events" | "array"
   /** What the answer says of being kept; absent in protocols that know no such thing. */
   readonly kept?: ResponseStorage | undefined
@@ -101,7 +101,7 @@ export interface UpstreamCodec {
   /** How a call that generates is put. */
   operationFor(model: string, stream: boolean): UpstreamOperation
   /** What a request needs in its headers beside what every call has. */
-  headersFor?(asked: RequestParameters): Readonly<Record<string, string>>
+  headersFor?(request: RequestParameters): Readonly<Record<string, string>>
   /** Every leaf of the request is read, or named in the losses; what is refused throws a GatewayError. */
   encodeRequest(request: ChatRequest, context: UpstreamRequestContext): JsonObject
   /** Undefined where it is no answer of this protocol. */

@@ -67,8 +67,8 @@ export interface RequestSummary {
   /** How the client wants its stream written. */
   readonly framing: "events" | "array"
   /** Whether the caller asked for usage inside the stream. */
-  readonly usageAsked: boolean
-  readonly asks: OutputLimits
+  readonly usageRequested: boolean
+  readonly outputLimits: OutputLimits
   /** Whether no more than a count of tokens is asked for. */
   readonly counts?: boolean
   /** What is asked of the answers that the gateway keeps; absent in protocols that know none. */
@@ -80,7 +80,7 @@ export interface RequestSummary {
   /** Whether it names remote servers whose tools the provider shall call, or tells of such calls. */
   readonly remoteServers?: boolean
   /** The member that asks for an answer in audio; absent where none does. */
-  readonly audioAsked?: string
+  readonly audioMember?: string
   /** What is to be drawn, as far as hosts differ in it. */
   readonly draws?: ImageOutputSummary
   /** What the models make that it may be about, where that is more than the protocol is spoken with. */
@@ -128,7 +128,7 @@ export interface ResponseStorage {
   /** Items of the input that name an item of a kept response instead of saying it. */
   readonly references?: readonly ItemReference[]
   /** How many bytes the answer may have to be kept. */
-  readonly room?: number
+  readonly maxLength?: number
   /** What the caller wants to be told beside the answer. */
   readonly includes?: readonly string[]
   /** Whether all who may answer reason. */
@@ -212,7 +212,7 @@ export interface RelayedResponse {
   /** How many images it holds, where it is of such. */
   readonly images?: number
   /** What it says, for when nobody counts it, of a protocol that has no codec to tell. */
-  said?(): string
+  transcript?(): string
   /** Its text with usage that was counted here; absent where it reports its own, or where clients expect none. */
   withUsage?(usage: Usage): string
 }
@@ -243,7 +243,7 @@ export interface Protocol {
   /** Whether this path is the vendor's own and not the specification's stand-in for it; absent: errors do not differ. */
   isVendorPath?(path: string): boolean
   /** The protocol that is spoken where a path has this at its open end; undefined where it is this one. */
-  spokenAt?(rest: string): Protocol | undefined
+  protocolAt?(rest: string): Protocol | undefined
 
   /** Checks what every call must carry beside its body; throws a GatewayError. */
   checkEnvelope(envelope: RequestEnvelope): void

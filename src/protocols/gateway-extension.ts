@@ -24,12 +24,12 @@ import {
 export const NO_HEADERS: Readonly<Record<string, string>> = {}
 
 /** The reading of a request whose answer comes whole. */
-export function summarizeUnaryRequest({ identifiers, ...asked }: UnaryRequestFields): RequestSummary {
-  const whole = { ...asked, stream: false, framing: "events", usageAsked: true, headers: NO_HEADERS } as const
+export function summarizeUnaryRequest({ identifiers, ...fields }: UnaryRequestFields): RequestSummary {
+  const whole = { ...fields, stream: false, framing: "events", usageRequested: true, headers: NO_HEADERS } as const
   return identifiers ? { ...whole, identifiers } : whole
 }
 
-interface UnaryRequestFields extends Pick<RequestSummary, "operation" | "model" | "routing" | "asks"> {
+interface UnaryRequestFields extends Pick<RequestSummary, "operation" | "model" | "routing" | "outputLimits"> {
   readonly identifiers?: RequestSummary["identifiers"] | undefined
 }
 
@@ -176,8 +176,8 @@ function readStrategy({ routing, sort: sorted }: JsonObject): RoutingStrategy | 
 }
 
 /** Told also where it is not wished: a key may wish it. */
-function readHedge({ hedge: asked }: JsonObject): Pick<RoutingOptions, "hedge"> {
-  const wished = hedge(asked)
+function readHedge({ hedge: value }: JsonObject): Pick<RoutingOptions, "hedge"> {
+  const wished = hedge(value)
   return wished === undefined ? {} : { hedge: wished }
 }
 

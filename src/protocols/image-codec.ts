@@ -44,7 +44,7 @@ export interface ImageRequestContext {
   /** The model's name there. */
   readonly model: string
   /** True if its responses contain text next to images. */
-  readonly speaks: boolean
+  readonly returnsText: boolean
   readonly losses: Losses
 }
 

@@ -19,19 +19,24 @@ describe("an account of ours that is out of credit", () => {
     [402, { message: "Insufficient Balance" }],
     [402, { type: "billing_error" }],
     [403, { code: "insufficient_credits" }],
-  ])("told with %p is not the caller's fault, and another account may answer: %p", (status, said) => {
-    const error = toGatewayError(said, { status })
+  ])("told with %p is not the caller's fault, and another account may answer: %p", (status, upstreamError) => {
+    const error = toGatewayError(upstreamError, { status })
     expect(error).toMatchObject({ code: "upstream_unavailable", owner: "gateway", upstreamStatus: status })
     expect(error.message).not.toContain("Billing")
   })
 
   test("a caller cannot make the gateway's account look out of credit", () => {
-    const said = { type: "invalid_request_error", message: `Unknown tool "${ANTHROPIC}".` }
-    expect(toGatewayError(said, { status: 400 })).toMatchObject({ code: "invalid_parameter", owner: "caller" })
+    const upstreamError = { type: "invalid_request_error", message: `Unknown tool "${ANTHROPIC}".` }
+    expect(toGatewayError(upstreamError, { status: 400 })).toMatchObject({ code: "invalid_parameter", owner: "caller" })
   })
 
   test("an account of ours that is out of credit is not what every limit's billing page is", () => {
-    const said = { message: "Rate limit reached. Visit https://console.example.com/settings/billing to upgrade." }
-    expect(toGatewayError(said, { status: 429 })).toMatchObject({ code: "upstream_rate_limited", owner: "upstream" })
+    const upstreamError = {
+      message: "Rate limit reached. Visit https://console.example.com/settings/billing to upgrade.",
+    }
+    expect(toGatewayError(upstreamError, { status: 429 })).toMatchObject({
+      code: "upstream_rate_limited",
+      owner: "upstream",
+    })
   })
 })

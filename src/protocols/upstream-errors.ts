@@ -19,15 +19,15 @@ export interface UpstreamErrorContext {
   readonly retryAfterMs?: number | undefined
 }
 
-export function toGatewayError(said: UpstreamErrorText, { status, retryAfterMs }: UpstreamErrorContext): GatewayError {
-  const told = { upstreamStatus: status, retryAfterMs }
-  if (isCreditExhausted(said, status)) return creditExhaustedError(told)
-  if (status === 429 || isLimit(said)) return rateLimitedError(told)
-  if (isRefusal(status) || concernsCredential(said)) return credentialRefusedError(told)
-  const isCallers = status === 400 || status === 413 || status === 422 || said.type === "invalid_request_error"
+export function toGatewayError(error: UpstreamErrorText, { status, retryAfterMs }: UpstreamErrorContext): GatewayError {
+  const details = { upstreamStatus: status, retryAfterMs }
+  if (isCreditExhausted(error, status)) return creditExhaustedError(details)
+  if (status === 429 || isLimit(error)) return rateLimitedError(details)
+  if (isRefusal(status) || concernsCredential(error)) return credentialRefusedError(details)
+  const isCallers = status === 400 || status === 413 || status === 422 || error.type === "invalid_request_error"
   // What is not found is the model's name there, which is ours, whatever type it is told with.
-  if (isCallers && status !== 404) return callerError(said)
-  return upstreamUnavailableError(status, told)
+  if (isCallers && status !== 404) return callerError(error)
+  return upstreamUnavailableError(status, details)
 }
 
 /** A word or number of a wire error as text, bounded. */
@@ -76,9 +76,9 @@ function concernsCredential({ code, type, message = "" }: UpstreamErrorText): bo
   return /\bapi[ _-]?key\b/i.test(message)
 }
 
-function callerError(said: UpstreamErrorText): GatewayError {
-  const message = said.message ?? "The provider rejected the request without a reason."
-  return new GatewayError(callerErrorCode(said), message, { owner: "caller", param: said.param })
+function callerError(error: UpstreamErrorText): GatewayError {
+  const message = error.message ?? "The provider rejected the request without a reason."
+  return new GatewayError(callerErrorCode(error), message, { owner: "caller", param: error.param })
 }
 
 const TOO_LONG =
@@ -96,22 +96,25 @@ interface UpstreamErrorDetails {
   readonly retryAfterMs?: number | undefined
 }
 
-function rateLimitedError(told: UpstreamErrorDetails): GatewayError {
+function rateLimitedError(details: UpstreamErrorDetails): GatewayError {
   const message = "The provider rate-limits the gateway. Try again later."
-  return new GatewayError("upstream_rate_limited", message, { owner: "upstream", ...told })
+  return new GatewayError("upstream_rate_limited", message, { owner: "upstream", ...details })
 }
 
-function creditExhaustedError(told: UpstreamErrorDetails): GatewayError {
+function creditExhaustedError(details: UpstreamErrorDetails): GatewayError {
   const message = "The gateway's account at the provider is out of credit."
-  return new GatewayError("upstream_unavailable", message, { owner: "gateway", ...told })
+  return new GatewayError("upstream_unavailable", message, { owner: "gateway", ...details })
 }
 
-function credentialRefusedError(told: UpstreamErrorDetails): GatewayError {
+function credentialRefusedError(details: UpstreamErrorDetails): GatewayError {
   const message = "The provider rejected the gateway's credential."
-  return new GatewayError("upstream_unavailable", message, { owner: "gateway", ...told })
+  return new GatewayError("upstream_unavailable", message, { owner: "gateway", ...details })
 }
 
-function upstreamUnavailableError(status: number | undefined, told: UpstreamErrorDetails): GatewayError {
+function upstreamUnavailableError(status: number | undefined, details: UpstreamErrorDetails): GatewayError {
   const message = `The provider answered ${status === undefined ? "with an error" : `with status ${status}`}.`
-  return new GatewayError("upstream_unavailable", message, { owner: status === 404 ? "gateway" : "upstream", ...told })
+  return new GatewayError("upstream_unavailable", message, {
+    owner: status === 404 ? "gateway" : "upstream",
+    ...details,
+  })
 }

@@ -24,7 +24,7 @@ export function chooseLane(target: Target, context: TranslationContext): LaneDis
 
 /** A model without audio output would respond in text, or not at all. */
 function refuseAudio({ model }: Target, { request }: TranslationContext): void {
-  const { audioAsked: param } = request.reading
+  const { audioMember: param } = request.reading
   if (param === undefined || model.guessedModalities || model.modalities.output.includes("audio")) return
   const message = `\`${param}\` asks for audio, which \`${model.id}\` does not produce. Leave it out, or use another model.`
   throw new UntranslatableError(new GatewayError("unsupported_parameter", message, { param }))

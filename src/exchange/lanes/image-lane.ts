@@ -28,8 +28,8 @@ interface ImageDispatch {
 export function takesImageRequest({ protocol, upstreamModel }: Target, { deps, request }: TranslationContext): boolean {
   const upstream = deps.codecs.image?.upstream.get(protocol)
   if (!upstream) return true
-  const { asks, draws } = request.reading
-  return asks.candidates <= upstream.mostAtOnce(upstreamModel) && (!draws || upstream.takesForm(upstreamModel))
+  const { outputLimits, draws } = request.reading
+  return outputLimits.candidates <= upstream.mostAtOnce(upstreamModel) && (!draws || upstream.takesForm(upstreamModel))
 }
 
 /** Rejects with an UntranslatableError if the request cannot be translated for the target. */

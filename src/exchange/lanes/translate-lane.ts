@@ -238,13 +238,13 @@ class TranslateLane implements Lane {
   }
 
   private encoding({ call, target, request }: Attempt): ClientResponseContext {
-    const { usageAsked, framing, kept } = request.reading
+    const { usageRequested, framing, kept } = request.reading
     return {
       id: idOf(call),
       model: target.model.id,
-      asked: this.said.asked,
+      request: this.said.asked,
       unixTime: Math.floor(Date.now() / 1000),
-      usageAsked,
+      usageRequested,
       framing,
       kept,
       losses: this.losses,

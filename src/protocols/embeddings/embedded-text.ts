@@ -37,8 +37,8 @@ export function reportEmbeddingExtra(
   { extra, inputs }: EmbeddedRequest,
   { losses, to }: { losses: Losses; to: string },
 ): void {
-  const said = [extra, ...inputs.map((input) => input.extra)].flatMap((each) => (each ? presentFieldNames(each) : []))
-  for (const name of new Set(said)) losses.push(dropped.hint(name, `${to} has no such member`))
+  const names = [extra, ...inputs.map((input) => input.extra)].flatMap((each) => (each ? presentFieldNames(each) : []))
+  for (const name of new Set(names)) losses.push(dropped.hint(name, `${to} has no such member`))
 }
 
 /** A wire's words for what vectors are for; those with a mark come near, and do not mean the same. */

@@ -22,9 +22,9 @@ export function decodeError({ status, retryAfterMs, body }: UpstreamError): Gate
 
 /** An error inside a stream that began well: its status, where it has one, stands in its code. */
 export function decodeErrorBody(body: JsonObject): GatewayError {
-  const said = sentence(body)
-  const status = Number(said.code)
-  return toGatewayError(said, { status: Number.isInteger(status) ? status : undefined })
+  const error = sentence(body)
+  const status = Number(error.code)
+  return toGatewayError(error, { status: Number.isInteger(status) ? status : undefined })
 }
 
 /** OpenAI nests `error`; some hosts put its members at the top, some make `error` the sentence itself. */

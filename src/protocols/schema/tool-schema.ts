@@ -83,12 +83,12 @@ const LISTED = ["anyOf", "allOf"]
 export function strictSchema(schema: Json, { report, path = "" }: { report: KeywordReport; path?: string }): Json {
   if (!isObject(schema)) return schema
   const kept: Record<string, Json> = {}
-  const told: string[] = []
+  const removed: string[] = []
   for (const [name, value] of Object.entries(schema)) {
     if (name === "oneOf") kept.anyOf = strictMember("anyOf", value, { report, path: `${path}.oneOf` })
     else if (isKnown(name, value)) kept[name] = strictMember(name, value, { report, path: `${path}.${name}` })
     else if (name !== "additionalProperties") {
-      told.push(`${name}: ${JSON.stringify(value)}`)
+      removed.push(`${name}: ${JSON.stringify(value)}`)
       report(path, name)
     }
   }
@@ -96,9 +96,9 @@ export function strictSchema(schema: Json, { report, path = "" }: { report: Keyw
     if (schema.additionalProperties !== false) report(path, "additionalProperties")
     kept.additionalProperties = false
   }
-  if (told.length === 0) return kept
-  const said = typeof kept.description === "string" ? `${kept.description}\n\n` : ""
-  return { ...kept, description: `${said}{${told.join(", ")}}` }
+  if (removed.length === 0) return kept
+  const description = typeof kept.description === "string" ? `${kept.description}\n\n` : ""
+  return { ...kept, description: `${description}{${removed.join(", ")}}` }
 }
 
 function isKnown(name: string, value: Json): boolean {

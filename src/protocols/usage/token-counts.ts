@@ -17,8 +17,8 @@ export function readCountDetails(wire: JsonObject, name: string): JsonObject {
 /** What a report comes to: what was counted, nothing where it tells none of its counts in numbers, undefined where it tells none. */
 export function reportedUsage(wire: JsonObject, counted: Usage): Usage | undefined {
   if (counted.input !== undefined || counted.output !== undefined) return counted
-  const tells = Object.entries(wire).some(([name, value]) => COUNT_NAME.test(name) && value !== null)
-  return tells || Object.keys(counted).length > 0 ? counted : undefined
+  const hasCount = Object.entries(wire).some(([name, value]) => COUNT_NAME.test(name) && value !== null)
+  return hasCount || Object.keys(counted).length > 0 ? counted : undefined
 }
 
 const COUNT_NAME = /(_tokens|Tokens|TokenCount)$/

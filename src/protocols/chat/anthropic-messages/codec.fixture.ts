@@ -25,8 +25,8 @@ function upstreamContext(changes: Partial<UpstreamRequestContext> = {}): Upstrea
 
 export function encodeContext(losses: Loss[] = []): ClientResponseContext {
   const id = "0123456789abcdefghijklmn"
-  const asked = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
-  return { id, model: "a/b", asked, unixTime: 1, usageAsked: true, framing: "events", losses }
+  const request = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
+  return { id, model: "a/b", request, unixTime: 1, usageRequested: true, framing: "events", losses }
 }
 
 const envelope = { does: "generate", rest: "", query: "", headers: { "anthropic-version": "2026-10-21" } } as const

@@ -115,8 +115,8 @@ function deltas(block: JsonObject): JsonObject[] {
   const { type, text, thinking, signature, citations, input } = block
   const cites = Array.isArray(citations) ? citations : []
   if (type === "text" && typeof text === "string") {
-    const said = (text.match(/[\s\S]{1,7}/gu) ?? []).map((piece) => ({ type: "text_delta", text: piece }))
-    return [...said, ...cites.map((citation: Json) => ({ type: "citations_delta", citation }))]
+    const textDeltas = (text.match(/[\s\S]{1,7}/gu) ?? []).map((piece) => ({ type: "text_delta", text: piece }))
+    return [...textDeltas, ...cites.map((citation: Json) => ({ type: "citations_delta", citation }))]
   }
   if (type === "thinking") {
     return [

@@ -8,11 +8,11 @@ export function countHostedCalls(): HostedCallCounter {
   let searches = 0
   let hasContainer = false
   return {
-    see(said) {
-      const { message, delta, usage } = said as JsonObject
+    see(payload) {
+      const { message, delta, usage } = payload as JsonObject
       const used = serverTools(usage) ?? serverTools(isObject(message) ? message.usage : undefined)
       searches = (used && readTokenCount(used, "web_search_requests")) ?? searches
-      hasContainer ||= isObject(said.container) || (isObject(delta) && isObject(delta.container))
+      hasContainer ||= isObject(payload.container) || (isObject(delta) && isObject(delta.container))
     },
     get calls() {
       return { ...(searches > 0 && { web_search: searches }), ...(hasContainer && { code_session: 1 }) }

@@ -17,12 +17,12 @@ test("our error has the specification's shape and what the vendor's clients need
 })
 
 test("a prompt that is too long is told in the words coding agents know", () => {
-  const told = (message: string) =>
+  const encodeTooLong = (message: string) =>
     (encodeError(new GatewayError("context_length_exceeded", message), { requestId: "" }) as { error: object }).error
-  expect(told("prompt is too long: 5 tokens > 3 maximum")).toMatchObject({
+  expect(encodeTooLong("prompt is too long: 5 tokens > 3 maximum")).toMatchObject({
     message: "prompt is too long: 5 tokens > 3 maximum",
   })
-  expect(told("Too many tokens.")).toMatchObject({ message: "prompt is too long: Too many tokens." })
+  expect(encodeTooLong("Too many tokens.")).toMatchObject({ message: "prompt is too long: Too many tokens." })
 })
 
 const upstream: [string, number, object, string, string][] = [

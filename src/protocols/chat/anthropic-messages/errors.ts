@@ -44,8 +44,8 @@ const STATUSES: Readonly<Record<string, number>> = { overloaded_error: 529, api_
 
 /** An error inside a stream that began well. */
 export function decodeErrorEvent(event: JsonObject): GatewayError {
-  const said = sentence(event)
-  return toGatewayError(said, { status: STATUSES[said.type ?? ""] })
+  const error = sentence(event)
+  return toGatewayError(error, { status: STATUSES[error.type ?? ""] })
 }
 
 function sentence(body: Json | undefined): UpstreamErrorText {

@@ -15,14 +15,14 @@ const MAX_KEPT = 100
 
 /** The newest version known that is not after the one asked for. */
 export function readVersion({ headers }: RequestEnvelope): string {
-  const asked = headers["msg-version"] ?? headers["anthropic-version"]
-  if (asked === undefined) throw invalid("The header `msg-version` (or `anthropic-version`) is missing")
-  return versions.get(asked) ?? rememberValue(versions, asked, newestUntil(asked))
+  const requested = headers["msg-version"] ?? headers["anthropic-version"]
+  if (requested === undefined) throw invalid("The header `msg-version` (or `anthropic-version`) is missing")
+  return versions.get(requested) ?? rememberValue(versions, requested, newestUntil(requested))
 }
 
-function newestUntil(asked: string): string {
-  if (!isDate(asked) || asked < OLDEST) throw invalid("The header `msg-version` is not a version")
-  return KNOWN.find((known) => known <= asked) ?? OLDEST
+function newestUntil(requested: string): string {
+  if (!isDate(requested) || requested < OLDEST) throw invalid("The header `msg-version` is not a version")
+  return KNOWN.find((known) => known <= requested) ?? OLDEST
 }
 
 function rememberValue<Value>(kept: Map<string, Value>, key: string, value: Value): Value {
@@ -40,8 +40,8 @@ export function upstreamHeaders(envelope: RequestEnvelope): Readonly<Record<stri
   const version = readVersion(envelope)
   const beta = envelope.headers["anthropic-beta"]
   const key = beta === undefined ? version : `${version} ${beta}`
-  const made = upstream.get(key)
-  if (made) return made
+  const cached = upstream.get(key)
+  if (cached) return cached
   return rememberValue(upstream, key, {
     "anthropic-version": version,
     ...(beta !== undefined && { "anthropic-beta": beta }),

@@ -28,8 +28,8 @@ describe("a sound request", () => {
       model: "a/b",
       stream: false,
       framing: "events",
-      usageAsked: true,
-      asks: { maxOutputTokens: 10, candidates: 1 },
+      usageRequested: true,
+      outputLimits: { maxOutputTokens: 10, candidates: 1 },
       routing: { fallback: [] },
       headers: { "anthropic-version": "2023-06-01" },
     })

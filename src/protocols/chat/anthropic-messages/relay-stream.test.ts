@@ -15,7 +15,8 @@ const opening = event({
   type: "message_start",
   message: { id: "msg_1", model: "claude-x", usage: { input_tokens: 9, output_tokens: 1, cache_read_input_tokens: 4 } },
 })
-const said = (text: string) => event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })
+const textDelta = (text: string) =>
+  event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })
 const closing =
   event({
     type: "message_delta",
@@ -26,10 +27,10 @@ const text =
   opening +
   event({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }) +
   event({ type: "ping" }) +
-  said("Good ") +
-  said("day, ") +
-  said("Zo\xc3\xab") +
-  said("!") +
+  textDelta("Good ") +
+  textDelta("day, ") +
+  textDelta("Zo\xc3\xab") +
+  textDelta("!") +
   event({ type: "content_block_stop", index: 0 }) +
   closing
 
@@ -83,7 +84,7 @@ describe("a stream is read", () => {
 
   test("whole without its last event, once it said why it stopped; broken before", () => {
     expect(decode(text.replace(event({ type: "message_stop" }), "")).at(-1)).toEqual({ type: "stream-end" })
-    expect(decode(opening + said("x")).at(-1)?.type).not.toBe("stream-end")
+    expect(decode(opening + textDelta("x")).at(-1)?.type).not.toBe("stream-end")
   })
 
   test("an error is the upstream's, whatever it says", () => {
@@ -108,10 +109,10 @@ describe("the relay", () => {
   })
 
   test("the relay opens a message once, also when the host does it twice", () => {
-    expect(relayed([opening, opening, said("x"), closing])).toBe(
-      opening.replace('"claude-x"', '"a/b"') + said("x") + closing,
+    expect(relayed([opening, opening, textDelta("x"), closing])).toBe(
+      opening.replace('"claude-x"', '"a/b"') + textDelta("x") + closing,
     )
-    const quoted = said('"message_start"')
+    const quoted = textDelta('"message_start"')
     expect(relayed([opening + quoted + closing])).toContain(quoted)
   })
 

@@ -41,9 +41,9 @@ export function relayStream({ model }: RelayContext): StreamRelay {
     terminal: () => `${closed()}event: message_stop\ndata: {"type":"message_stop"}\n\n`,
     endWithUsage(end, usage) {
       if (!closing?.data) return end
-      const told = asciiOf(encodeClosingUsage(usage))
+      const counted = asciiOf(encodeClosingUsage(usage))
       return (
-        withData(closing, spliceJson(closing.data, [{ path: ["usage"], set: told }])) + end.slice(closing.raw.length)
+        withData(closing, spliceJson(closing.data, [{ path: ["usage"], set: counted }])) + end.slice(closing.raw.length)
       )
     },
     errorFrame,

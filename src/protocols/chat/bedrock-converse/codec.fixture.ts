@@ -41,12 +41,12 @@ export function encoded(request: ChatRequest, changes: Partial<UpstreamRequestCo
 }
 
 export function request(changes: Partial<ChatRequest> = {}): ChatRequest {
-  const turns = [said("user", { kind: "text", at: "messages[0].content", text: "hi" })]
+  const turns = [turnOf("user", { kind: "text", at: "messages[0].content", text: "hi" })]
   const routing = { fallback: [] }
   return { model: "a/b", instructions: [], turns, tools: [], settings: {}, stream: false, routing, ...changes }
 }
 
-export function said(role: "user" | "assistant" | "instruction", ...parts: readonly ContentPart[]) {
+export function turnOf(role: "user" | "assistant" | "instruction", ...parts: readonly ContentPart[]) {
   return { role, at: "messages[0]", parts } as const
 }
 

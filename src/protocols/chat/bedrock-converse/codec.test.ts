@@ -10,7 +10,7 @@ import type {
 import type { ContentPart } from "../../../canonical/chat/content-part.ts"
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { Json } from "../../../canonical/json.ts"
-import { decoding, encoded, MODELS, NOVA, request, said } from "./codec.fixture.ts"
+import { decoding, encoded, MODELS, NOVA, request, turnOf } from "./codec.fixture.ts"
 import { bedrockConverseCodec } from "./codec.ts"
 import { breaches } from "./request-rules.fixture.ts"
 
@@ -52,8 +52,8 @@ describe("an error", () => {
     [404, { __type: "ResourceNotFoundException" }, "upstream_unavailable", "gateway"],
     [500, "<html>", "upstream_unavailable", "upstream"],
   ])("%d %j is %s, and the %s's", (status, body, code, owner) => {
-    const told = typeof body === "string" ? body : JSON.stringify(body)
-    expect(bedrockConverseCodec.decodeError({ status, body: told })).toMatchObject({ code, owner })
+    const text = typeof body === "string" ? body : JSON.stringify(body)
+    expect(bedrockConverseCodec.decodeError({ status, body: text })).toMatchObject({ code, owner })
   })
 })
 
@@ -191,10 +191,10 @@ describe("any request", () => {
     let kept = 0
     fc.assert(
       fc.property(anyRequest, model, (given, at) => {
-        const made = attempted(given, at)
-        if (!made) return
+        const result = attempted(given, at)
+        if (!result) return
         kept++
-        expect(breaches(made.body)).toEqual([])
+        expect(breaches(result.body)).toEqual([])
       }),
       { numRuns: 500 },
     )
@@ -210,25 +210,25 @@ describe("any request", () => {
   })
 
   test("any request that goes on begins with the bytes of what was said before", () => {
-    const spoken = fc
+    const userTurn = fc
       .tuple(fc.array(plain, { maxLength: 3 }), words)
       .map(([parts, text]) => [...parts, { kind: "text", text: `a${text}` } as const])
-    const exchanges = fc.array(fc.tuple(spoken, words), { minLength: 1, maxLength: 4 })
+    const exchanges = fc.array(fc.tuple(userTurn, words), { minLength: 1, maxLength: 4 })
     fc.assert(
       fc.property(exchanges, fc.array(plain, { maxLength: 2 }), tools, model, (rounds, instructions, offered, at) => {
         const marks = JSON.stringify([rounds, instructions, offered]).split('"cacheMark"').length - 1
         // Of more the first are left out, so that the last are kept.
         fc.pre(marks <= 4)
         const turns = rounds.flatMap(([parts, text]) => [
-          said("user", ...parts),
-          said("assistant", { kind: "text", text: `b${text}` }),
+          turnOf("user", ...parts),
+          turnOf("assistant", { kind: "text", text: `b${text}` }),
         ])
-        const told = (count: number) =>
+        const encodeFirst = (count: number) =>
           attempted(request({ instructions, tools: offered, turns: turns.slice(0, count) }), at)?.body
         // Where the assistant has spoken last, its answer was only begun.
-        const later = told(turns.length - 1)
+        const later = encodeFirst(turns.length - 1)
         for (let count = 1; count < turns.length; count += 2) {
-          const earlier = told(count)
+          const earlier = encodeFirst(count)
           if (!earlier || !later) return
           expect(JSON.stringify(later).startsWith(JSON.stringify(earlier).slice(0, -2))).toBe(true)
         }
@@ -250,7 +250,7 @@ test("a seal comes back as it came, whatever its bytes", () => {
     fc.property(fc.array(reasoning, { minLength: 1, maxLength: 3 }), (content) => {
       const body = { output: { message: { role: "assistant", content } }, stopReason: "end_turn" }
       const parts = bedrockConverseCodec.decodeResponse(body as never, decoding)?.candidates[0]?.parts ?? []
-      const turns = [said("user", { kind: "text", text: "a" }), said("assistant", ...parts)]
+      const turns = [turnOf("user", { kind: "text", text: "a" }), turnOf("assistant", ...parts)]
       expect(encoded(request({ turns })).body.messages).toMatchObject([{}, { role: "assistant", content }] as never)
     }),
   )

@@ -40,7 +40,7 @@ const wholes = answered.flatMap((each) => {
   return isObject(body.output) ? [{ ...each, body }] : []
 })
 
-const told = (usage: Json | undefined) => (isObject(usage) ? usage.totalTokens : undefined)
+const totalOf = (usage: Json | undefined) => (isObject(usage) ? usage.totalTokens : undefined)
 
 describe("every recorded", () => {
   recorded("request that was answered keeps the rules that ours are held to", () => {
@@ -58,7 +58,8 @@ describe("every recorded", () => {
       expect([source, candidate?.parts.filter(({ kind }) => kind === "foreign")]).toEqual([source, []])
       expect([source, candidate?.finish?.reason === "other"]).toEqual([source, false])
       expect(candidate?.parts.length).toBeGreaterThan(0)
-      if (told(body.usage) !== undefined) expect(totalTokens(response?.usage ?? {})).toBe(told(body.usage) as number)
+      if (totalOf(body.usage) !== undefined)
+        expect(totalTokens(response?.usage ?? {})).toBe(totalOf(body.usage) as number)
       expect(response?.extra).toBeUndefined()
     }
   })

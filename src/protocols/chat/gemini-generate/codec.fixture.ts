@@ -30,8 +30,8 @@ export function upstream(
 
 export function client(more: Partial<ClientResponseContext> = {}): ClientResponseContext & { readonly losses: Losses } {
   const id = "abcdefghijklmnopqrstuvwx"
-  const asked = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
-  return { id, model: "a/b", asked, unixTime: 0, usageAsked: true, framing: "events", losses: [], ...more }
+  const request = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
+  return { id, model: "a/b", request, unixTime: 0, usageRequested: true, framing: "events", losses: [], ...more }
 }
 
 export const decoding: UpstreamResponseContext = { id: "abcdefghijklmnopqrstuvwx", minter: "google" }
@@ -89,13 +89,13 @@ export function decodedStream(text: string, context = decoding): StreamEvent[] {
 
 const DATA = ["text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode"]
 const MORE_DATA = ["codeExecutionResult", "toolCall", "toolResponse"]
-const BESIDE = ["thought", "thoughtSignature"]
+const ANNOTATIONS = ["thought", "thoughtSignature"]
 
 /** What of a stream breaks the protocol's grammar, as its clients read it; nothing for a sound one. */
 export function breaches(frames: readonly string[]): string[] {
   const found: string[] = []
   const ended = new Set<Json | undefined>()
-  const spoke = new Set<Json | undefined>()
+  const seen = new Set<Json | undefined>()
   for (const frame of frames) {
     const [, data] = /^data: (\{[^\n]*\})\n\n$/.exec(frame) ?? []
     if (data === undefined) {
@@ -108,12 +108,12 @@ export function breaches(frames: readonly string[]): string[] {
       found.push("no candidate")
     for (const candidate of Array.isArray(chunk.candidates) ? chunk.candidates.filter(isObject) : []) {
       if (ended.has(candidate.index)) found.push(`candidate ${candidate.index} goes on after its end`)
-      spoke.add(candidate.index)
+      seen.add(candidate.index)
       if (candidate.finishReason !== undefined) ended.add(candidate.index)
       found.push(...contentBreaches(candidate.content))
     }
   }
-  for (const index of spoke) if (!ended.has(index)) found.push(`candidate ${index} has no end`)
+  for (const index of seen) if (!ended.has(index)) found.push(`candidate ${index} has no end`)
   return found
 }
 
@@ -122,7 +122,7 @@ function contentBreaches(content: Json | undefined): string[] {
   if (content.parts.length === 0) return ["no part"]
   return content.parts.flatMap((part: Json) => {
     if (!isObject(part)) return ["a part that is none"]
-    const kinds = Object.keys(part).filter((name) => !BESIDE.includes(name))
+    const kinds = Object.keys(part).filter((name) => !ANNOTATIONS.includes(name))
     if (kinds.length !== 1 || ![...DATA, ...MORE_DATA].includes(kinds[0] ?? "")) return [`a part of kinds ${kinds}`]
     const { functionCall } = part
     if (!isObject(functionCall)) return []

@@ -348,8 +348,8 @@ describe("a stream is written", () => {
       delta(0, "b"),
       ...over,
     ]
-    const counted = (usageAsked: boolean) =>
-      written(events, client({ usageAsked })).map((frame) => chunk(frame).usageMetadata !== undefined)
+    const counted = (usageRequested: boolean) =>
+      written(events, client({ usageRequested })).map((frame) => chunk(frame).usageMetadata !== undefined)
     expect(counted(true)).toEqual([true, false, false])
     expect(counted(false)).toEqual([false, false, false])
   })
@@ -475,7 +475,7 @@ test("no order of events makes it write what the protocol forbids", () => {
   )
 })
 
-const saidPart = fc.oneof(
+const responsePart = fc.oneof(
   fc.record({ kind: fc.constant("text" as const), text: fc.string({ unit: "grapheme", minLength: 1 }) }),
   fc.record({
     kind: fc.constant("reasoning" as const),
@@ -494,7 +494,7 @@ const saidPart = fc.oneof(
 )
 
 /** Neighbours of one kind are one part to this protocol. */
-function told(parts: readonly ContentPart[]): ContentPart[] {
+function asStreamed(parts: readonly ContentPart[]): ContentPart[] {
   const joined: ContentPart[] = []
   for (const each of parts) {
     const last = joined.at(-1)
@@ -507,30 +507,34 @@ function told(parts: readonly ContentPart[]): ContentPart[] {
 
 test("what it writes, whole or in a stream, it reads again as the same", () => {
   fc.assert(
-    fc.property(fc.array(saidPart, { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 3 }), (parts, size) => {
-      const events = parts.flatMap((each, number): StreamEvent[] => {
-        const { text, ...start } = each.kind === "tool-call" ? { ...each, text: each.arguments } : each
-        const pieces = text.match(new RegExp(`[^]{1,${size}}`, "gu")) ?? []
-        const { arguments: _, ...begun } = start as typeof start & { arguments?: string }
-        return [
-          { type: "part-start", candidate: 0, part: number, start: begun },
-          ...pieces.map((piece): StreamEvent => ({ type: "part-delta", candidate: 0, part: number, text: piece })),
-          { type: "part-end", candidate: 0, part: number },
-        ]
-      })
-      const finish: CandidateFinish = {
-        reason: parts.some(({ kind }) => kind === "tool-call") ? "tool-calls" : "stop",
-        word: "STOP",
-      }
-      const frames = written(
-        [...events, { type: "candidate-end", candidate: 0, finish }, { type: "stream-end" }],
-        client(),
-      )
-      const streamed = assembleResponse(decodedStream(frames.join("")))
-      expect(streamed.candidates).toEqual([{ index: 0, parts: told(parts), finish }])
-      const whole = read(ingress.encodeResponse({ candidates: [{ index: 0, parts, finish }] }, client()))
-      expect(whole?.candidates).toEqual(streamed.candidates)
-    }),
+    fc.property(
+      fc.array(responsePart, { minLength: 1, maxLength: 5 }),
+      fc.integer({ min: 1, max: 3 }),
+      (parts, size) => {
+        const events = parts.flatMap((each, number): StreamEvent[] => {
+          const { text, ...start } = each.kind === "tool-call" ? { ...each, text: each.arguments } : each
+          const pieces = text.match(new RegExp(`[^]{1,${size}}`, "gu")) ?? []
+          const { arguments: _, ...begun } = start as typeof start & { arguments?: string }
+          return [
+            { type: "part-start", candidate: 0, part: number, start: begun },
+            ...pieces.map((piece): StreamEvent => ({ type: "part-delta", candidate: 0, part: number, text: piece })),
+            { type: "part-end", candidate: 0, part: number },
+          ]
+        })
+        const finish: CandidateFinish = {
+          reason: parts.some(({ kind }) => kind === "tool-call") ? "tool-calls" : "stop",
+          word: "STOP",
+        }
+        const frames = written(
+          [...events, { type: "candidate-end", candidate: 0, finish }, { type: "stream-end" }],
+          client(),
+        )
+        const streamed = assembleResponse(decodedStream(frames.join("")))
+        expect(streamed.candidates).toEqual([{ index: 0, parts: asStreamed(parts), finish }])
+        const whole = read(ingress.encodeResponse({ candidates: [{ index: 0, parts, finish }] }, client()))
+        expect(whole?.candidates).toEqual(streamed.candidates)
+      },
+    ),
   )
 })
 

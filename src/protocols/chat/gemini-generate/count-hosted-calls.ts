@@ -6,8 +6,8 @@ import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts
 export function countHostedCalls(): HostedCallCounter {
   let isGrounded = false
   return {
-    see(said) {
-      const { candidates } = said as JsonObject
+    see(payload) {
+      const { candidates } = payload as JsonObject
       isGrounded ||= Array.isArray(candidates) && candidates.some(hasQueries)
     },
     get calls() {

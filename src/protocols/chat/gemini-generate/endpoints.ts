@@ -64,10 +64,10 @@ const MAX_READ = 1000
 export function readPath(rest: string): GenerateCall {
   const known = parsedPaths.get(rest)
   if (known) return known
-  const asked = parseGeneratePath(rest)
+  const parsed = parseGeneratePath(rest)
   if (parsedPaths.size >= MAX_READ) parsedPaths.clear()
-  parsedPaths.set(rest, asked)
-  return asked
+  parsedPaths.set(rest, parsed)
+  return parsed
 }
 
 function parseGeneratePath(rest: string): GenerateCall {
@@ -100,10 +100,10 @@ function modelName(path: string): string {
 }
 
 function unknownMethod(word: string): GatewayError {
-  const said = word === "" ? "The path names no method" : `There is no method \`${excerpt(word)}\``
+  const problem = word === "" ? "The path names no method" : `There is no method \`${excerpt(word)}\``
   const known = [...METHODS, ...EMBEDDING_METHODS]
   return new GatewayError(
     "route_not_found",
-    `${said}. The model's name must be followed by one of :${known.join(", :")}.`,
+    `${problem}. The model's name must be followed by one of :${known.join(", :")}.`,
   )
 }

@@ -18,9 +18,9 @@ export function decodeResult(response: JsonObject): FunctionResult {
 }
 
 export function encodeResult({ text, isError }: FunctionResult): JsonObject {
-  const said = parseExactObject(text)
-  if (!isError) return said ?? { output: text }
-  return said?.error !== undefined && said.error !== null ? said : { error: text }
+  const parsed = parseExactObject(text)
+  if (!isError) return parsed ?? { output: text }
+  return parsed?.error !== undefined && parsed.error !== null ? parsed : { error: text }
 }
 
 /** The object a text is the JSON of; undefined where it is none, or cannot be read without changing its numbers. */

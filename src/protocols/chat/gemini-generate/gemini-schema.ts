@@ -85,14 +85,14 @@ class SchemaProjector {
   project(schema: Json, open: readonly string[]): Json {
     if (!isObject(schema)) return schema === false ? this.cut("false") : {}
     if (++this.nodes > MAX_NODES) return this.cut("$ref")
-    const { $ref, ...beside } = schema
+    const { $ref, ...siblings } = schema
     if (typeof $ref !== "string") return this.members(schema, open)
     const target = open.includes($ref) || open.length > MAX_DEPTH ? undefined : resolve(this.root, $ref)
     if (target === undefined) {
       this.cut("$ref")
-      return this.members(beside, open)
+      return this.members(siblings, open)
     }
-    return this.project(isObject(target) ? { ...target, ...beside } : target, [...open, $ref])
+    return this.project(isObject(target) ? { ...target, ...siblings } : target, [...open, $ref])
   }
 
   private members(schema: JsonObject, open: readonly string[]): Json {

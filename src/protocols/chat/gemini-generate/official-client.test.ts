@@ -59,10 +59,10 @@ const libraries = { "of today": GoogleGenAI, "of yesterday": OlderGenAI as unkno
 
 describe.each(Object.entries(libraries))("the client library %s", (_, Library) => {
   const { models, chats } = new Library({ apiKey: "k", vertexai: false, httpOptions: { baseUrl } })
-  const asked = { model: "a/b", contents: "hi" }
+  const request = { model: "a/b", contents: "hi" }
 
   test("reads a whole answer", async () => {
-    const answer = await models.generateContent(asked)
+    const answer = await models.generateContent(request)
     expect(answer.functionCalls).toEqual([{ id: "c1", name: "f", args: { x: 1 } }])
     expect(answer.candidates?.[0]?.content?.parts?.[0]).toMatchObject({ text: "hm", thought: true })
     expect(answer.candidates?.[0]?.finishReason as string).toBe("STOP")

@@ -76,10 +76,10 @@ export function restorePassthrough(written: JsonObject, extra: PassthroughFields
   const all = new Map(Object.entries(written))
   for (const [name, value] of Object.entries(extra.members)) {
     const key = all.has(name) ? name : camel(name)
-    const there = all.get(key)
-    if (there === undefined) all.set(name, value)
-    else if (isObject(there) && isObject(value))
-      all.set(key, restorePassthrough(there, { protocol: PROTOCOL, members: value }))
+    const existing = all.get(key)
+    if (existing === undefined) all.set(name, value)
+    else if (isObject(existing) && isObject(value))
+      all.set(key, restorePassthrough(existing, { protocol: PROTOCOL, members: value }))
   }
   return Object.fromEntries(all)
 }

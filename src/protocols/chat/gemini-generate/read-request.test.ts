@@ -29,8 +29,8 @@ describe("a request", () => {
       model: "a/b",
       stream: false,
       framing: "array",
-      usageAsked: true,
-      asks: { candidates: 1 },
+      usageRequested: true,
+      outputLimits: { candidates: 1 },
       kinds: ["chat", "image"],
       routing: { fallback: [] },
       headers: {},
@@ -158,8 +158,8 @@ describe("what is refused, by name", () => {
 })
 
 describe("objects of the provider's account are refused, by name", () => {
-  const ours = "https://generativelanguage.googleapis.com/v1beta/files/abc-123"
-  const file = { fileData: { fileUri: ours } }
+  const storedFile = "https://generativelanguage.googleapis.com/v1beta/files/abc-123"
+  const file = { fileData: { fileUri: storedFile } }
   const refused: [string, JsonObject][] = [
     ["cachedContent", { ...hello, cachedContent: "cachedContents/abc" }],
     ["cached_content", { ...hello, cached_content: "cachedContents/abc" }],
@@ -171,11 +171,11 @@ describe("objects of the provider's account are refused, by name", () => {
     ["tools[0].file_search", { ...hello, tools: [{ file_search: {} }] }],
     ["tools[0].retrieval", { ...hello, tools: [{ retrieval: { vertexRagStore: {} } }] }],
     ["contents[0].parts[1].fileData.fileUri", part({ text: "read" }, file)],
-    ["contents[0].parts[0].file_data.file_uri", part({ file_data: { file_uri: ours } })],
-    ["contents[0].parts[0].fileData.fileUri", part({ fileData: { fileUri: ours.toUpperCase() } })],
+    ["contents[0].parts[0].file_data.file_uri", part({ file_data: { file_uri: storedFile } })],
+    ["contents[0].parts[0].fileData.fileUri", part({ fileData: { fileUri: storedFile.toUpperCase() } })],
     [
       "contents[0].parts[0].fileData.fileUri",
-      part({ fileData: { fileUri: `  ${ours.replace(".com", ".com.:443")}` } }),
+      part({ fileData: { fileUri: `  ${storedFile.replace(".com", ".com.:443")}` } }),
     ],
     ["contents[0].parts[0].fileData.fileUri", part({ fileData: { fileUri: "files/abc-123" } })],
     ["contents[0].parts[0].fileData.fileUri", part({ fileData: { fileUri: "gs://bucket/secret.pdf" } })],

@@ -32,17 +32,17 @@ export function readRequest(body: JsonObject, { rest, query }: RequestEnvelope):
   const { model, method } = readPath(rest)
   return runFieldChecks(() => {
     const wrapper = method === "countTokens" ? WRAPPERS.find((name) => isPresent(body[name])) : undefined
-    const asks = wrapper === undefined ? checkContent(body) : checkWrapped(body)
+    const outputLimits = wrapper === undefined ? checkContent(body) : checkWrapped(body)
     refuseUnpriced(body, ORDINARY)
     return {
       operation: wrapper === undefined ? method : `${method}/${wrapper}`,
       model,
       stream: method === "streamGenerateContent",
       framing: wantsEvents(query) ? "events" : "array",
-      usageAsked: true,
-      asks,
+      usageRequested: true,
+      outputLimits,
       ...(runsTools(body.tools) && { runsTools: true }),
-      ...(asksAudio(body) && { audioAsked: "generationConfig.responseModalities" }),
+      ...(requestsAudio(body) && { audioMember: "generationConfig.responseModalities" }),
       ...(method === "countTokens" ? { counts: true, kinds: COUNTED_KINDS } : { kinds: GENERATING_KINDS }),
       routing: readRoutingOptions(body),
       headers: NO_HEADERS,
@@ -50,7 +50,7 @@ export function readRequest(body: JsonObject, { rest, query }: RequestEnvelope):
   })
 }
 
-function asksAudio({ generationConfig, generation_config }: JsonObject): boolean {
+function requestsAudio({ generationConfig, generation_config }: JsonObject): boolean {
   const config = generationConfig ?? generation_config
   const modalities = isObject(config) ? (config.responseModalities ?? config.response_modalities) : undefined
   return Array.isArray(modalities) && modalities.includes("AUDIO")

@@ -65,8 +65,8 @@ describe("every recorded", () => {
       expect([source, breaches(frames)]).toEqual([source, []])
       const again = decodedStream(frames.join(""), { ...decoding, minter: "gemini-generate" })
       // The signature of a text that has left follows it in a part of its own.
-      const said = JSON.stringify(assembleResponse(events).candidates).replaceAll('"data":"@', '"data":"')
-      expect(JSON.stringify(assembleResponse(again).candidates)).toBe(said)
+      const expected = JSON.stringify(assembleResponse(events).candidates).replaceAll('"data":"@', '"data":"')
+      expect(JSON.stringify(assembleResponse(again).candidates)).toBe(expected)
       expect(assembleResponse(again).usage).toEqual(assembleResponse(events).usage as never)
     }
   })
@@ -81,10 +81,10 @@ function contents({ candidates }: JsonObject): unknown {
     }
     return name === "index" && value === 0 ? undefined : value
   })
-  return (JSON.parse(text) as JsonObject[]).map(({ content, ...beside }) => {
+  return (JSON.parse(text) as JsonObject[]).map(({ content, ...others }) => {
     const parts = isObject(content) && Array.isArray(content.parts) ? content.parts : []
     return {
-      ...beside,
+      ...others,
       content: { parts: parts.filter((part: Json) => JSON.stringify(part) !== '{"text":""}'), role: "model" },
     }
   })

@@ -10,8 +10,8 @@ const reading: RequestSummary = {
   model: "a/b",
   stream: false,
   framing: "array",
-  usageAsked: true,
-  asks: { candidates: 1 },
+  usageRequested: true,
+  outputLimits: { candidates: 1 },
   routing: { fallback: [] },
   headers: {},
 }
@@ -30,8 +30,8 @@ describe("an answer", () => {
     const image = '{"inlineData":{"mimeType" : "image/png","data":"AA=="}}'
     const answer = (parts: string) => `{"candidates":[{"content":{"parts":[${parts}]}}],"modelVersion":"a/b"}`
     expect(relay(answer(`{"text":"Two."},${image},${image}`))?.images).toBe(2)
-    const spoken = JSON.stringify({ text: '"mimeType": "image/png"' })
-    expect(relay(answer(spoken))).not.toContainKey("images")
+    const textPart = JSON.stringify({ text: '"mimeType": "image/png"' })
+    expect(relay(answer(textPart))).not.toContainKey("images")
   })
 
   test("an answer passes with the name the caller knows, every other byte as it came", () => {

@@ -21,8 +21,8 @@ function reading(framing: StreamFraming): RequestSummary {
     model: "a/b",
     stream: true,
     framing,
-    usageAsked: true,
-    asks: { candidates: 1 },
+    usageRequested: true,
+    outputLimits: { candidates: 1 },
     routing,
     headers: {},
   }
@@ -41,7 +41,7 @@ function eventsOf(text: string): StreamEvent[] {
 const events = (...chunks: object[]) =>
   eventsOf(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\r\n\r\n`).join(""))
 
-const said = (parts: object[], more: object = {}, index?: number) => ({
+const chunkOf = (parts: object[], more: object = {}, index?: number) => ({
   candidates: [{ content: { parts, role: "model" }, ...(index !== undefined && { index }), ...more }],
 })
 const stop = { finishReason: "STOP" }
@@ -50,8 +50,8 @@ describe("the decoder", () => {
   test("the decoder reads text, finish and usage", () => {
     const head = { modelVersion: "m", responseId: "r1", createTime: "2025-01-01T00:00:00.5Z" }
     const read = events(
-      { ...said([{ text: "Grüß " }]), ...head, usageMetadata: { promptTokenCount: 3, totalTokenCount: 3 } },
-      { ...said([{ text: "dich" }], stop), usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2 } },
+      { ...chunkOf([{ text: "Grüß " }]), ...head, usageMetadata: { promptTokenCount: 3, totalTokenCount: 3 } },
+      { ...chunkOf([{ text: "dich" }], stop), usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2 } },
     )
     expect(assembleResponse(read)).toEqual({
       id: "r1",
@@ -68,14 +68,14 @@ describe("the decoder", () => {
 
   test("the decoder reads thoughts, calls and their signatures", () => {
     const read = events(
-      said([{ text: "hm", thought: true }]),
-      said([{ text: "!", thought: true, thoughtSignature: "s1" }]),
-      said([{ text: "Let me look." }]),
-      said([
+      chunkOf([{ text: "hm", thought: true }]),
+      chunkOf([{ text: "!", thought: true, thoughtSignature: "s1" }]),
+      chunkOf([{ text: "Let me look." }]),
+      chunkOf([
         { functionCall: { name: "f", args: { x: 1 } }, thoughtSignature: "s2" },
         { functionCall: { id: "c2", name: "g" } },
       ]),
-      said([{ text: "" }], stop),
+      chunkOf([{ text: "" }], stop),
     )
     expect(assembleResponse(read).candidates).toEqual([
       {
@@ -100,7 +100,7 @@ describe("the decoder", () => {
 
   test("a signature that is of no thought and no call is a hidden thought behind what it signs", () => {
     const parts = (...parts: object[]) =>
-      assembleResponse(events(...parts.map((part) => said([part])), said([], stop))).candidates[0]?.parts
+      assembleResponse(events(...parts.map((part) => chunkOf([part])), chunkOf([], stop))).candidates[0]?.parts
     const sealedBy = (data: string) => ({
       kind: "reasoning",
       form: "hidden",
@@ -117,7 +117,7 @@ describe("the decoder", () => {
   test("the decoder reads media, and hands on as it is what only this protocol knows", () => {
     const unknown = { functionCall: { willContinue: true } }
     const parts = [{ inlineData: { mimeType: "image/png", data: "aGk=" } }, { newThing: { x: 1 } }, unknown]
-    const read = events(said([{ text: "a" }, ...parts, { text: "b" }], stop))
+    const read = events(chunkOf([{ text: "a" }, ...parts, { text: "b" }], stop))
     expect(assembleResponse(read).candidates[0]?.parts).toEqual([
       { kind: "text", text: "a" },
       { kind: "media", media: "image", source: { at: "inline", mediaType: "image/png", base64: "aGk=" } },
@@ -125,13 +125,13 @@ describe("the decoder", () => {
       { kind: "foreign", protocol: "gemini-generate", value: unknown },
       { kind: "text", text: "b" },
     ])
-    expect(events(said(parts)).some(isMeaningful)).toBe(true)
+    expect(events(chunkOf(parts)).some(isMeaningful)).toBe(true)
   })
 
   test("the decoder reads code the provider ran, and what came of it", () => {
     const read = events(
-      said([{ executableCode: { language: "PYTHON", code: "1" }, thoughtSignature: "s" }]),
-      said([{ codeExecutionResult: { outcome: "OUTCOME_OK", output: "1\n" } }], stop),
+      chunkOf([{ executableCode: { language: "PYTHON", code: "1" }, thoughtSignature: "s" }]),
+      chunkOf([{ codeExecutionResult: { outcome: "OUTCOME_OK", output: "1\n" } }], stop),
     )
     expect(assembleResponse(read).candidates[0]).toMatchObject({
       parts: [
@@ -148,10 +148,10 @@ describe("the decoder", () => {
   })
 
   test("puts together arguments that come bit by bit", () => {
-    const bit = (more: object) => said([{ functionCall: { willContinue: true, ...more } }])
+    const bit = (more: object) => chunkOf([{ functionCall: { willContinue: true, ...more } }])
     const args = (...partialArgs: object[]) => bit({ partialArgs })
     const read = events(
-      said([{ functionCall: { name: "cook", willContinue: true }, thoughtSignature: "s" }]),
+      chunkOf([{ functionCall: { name: "cook", willContinue: true }, thoughtSignature: "s" }]),
       args({ jsonPath: "$.dish.name", stringValue: "Las", willContinue: true }),
       args(
         { jsonPath: "$.dish.name", stringValue: "agna", willContinue: true },
@@ -159,8 +159,8 @@ describe("the decoder", () => {
       ),
       args({ jsonPath: "$.steps[0]", stringValue: "boil" }, { jsonPath: "$.steps[1]['min']", numberValue: 5 }),
       args({ jsonPath: "$.hot", boolValue: true }, { jsonPath: "$.__proto__.x", nullValue: null }, { jsonPath: "odd" }),
-      said([{ functionCall: {} }]),
-      said([{ text: "" }], stop),
+      chunkOf([{ functionCall: {} }]),
+      chunkOf([{ text: "" }], stop),
     )
     const [call] = assembleResponse(read).candidates[0]?.parts ?? []
     expect(call).toMatchObject({ kind: "tool-call", name: "cook", sealed: { data: "s" } })
@@ -170,9 +170,9 @@ describe("the decoder", () => {
   })
 
   test("the decoder keeps candidates apart, and ends when all have", () => {
-    const first = [said([{ text: "a" }], {}, 1), said([{ text: "b" }], stop, 0)]
+    const first = [chunkOf([{ text: "a" }], {}, 1), chunkOf([{ text: "b" }], stop, 0)]
     expect(events(...first).some(({ type }) => type === "stream-end")).toBe(false)
-    const read = events(...first, said([{ text: "c" }], { finishReason: "MAX_TOKENS" }, 1))
+    const read = events(...first, chunkOf([{ text: "c" }], { finishReason: "MAX_TOKENS" }, 1))
     expect(assembleResponse(read).candidates.map(({ parts, finish }) => [parts, finish?.reason])).toEqual([
       [[{ kind: "text", text: "b" }], "stop"],
       [[{ kind: "text", text: "ac" }], "length"],
@@ -183,12 +183,14 @@ describe("the decoder", () => {
   test("a stream that stops before it said why is not whole", () => {
     expect(events().length).toBe(0)
     expect(events({ usageMetadata: { promptTokenCount: 1 } }).at(-1)?.type).toBe("usage")
-    expect(events(said([{ text: "a" }])).at(-1)?.type).toBe("part-delta")
-    expect(events(said([{ text: "a" }], { finishReason: "FINISH_REASON_UNSPECIFIED" })).at(-1)?.type).toBe("part-delta")
+    expect(events(chunkOf([{ text: "a" }])).at(-1)?.type).toBe("part-delta")
+    expect(events(chunkOf([{ text: "a" }], { finishReason: "FINISH_REASON_UNSPECIFIED" })).at(-1)?.type).toBe(
+      "part-delta",
+    )
   })
 
   test("what follows the finish still counts", () => {
-    const read = events(said([{ text: "a" }], stop), { usageMetadata: { promptTokenCount: 7 } })
+    const read = events(chunkOf([{ text: "a" }], stop), { usageMetadata: { promptTokenCount: 7 } })
     expect(read.slice(-2).map(({ type }) => type)).toEqual(["usage", "stream-end"])
   })
 
@@ -203,11 +205,11 @@ describe("the decoder", () => {
 
   test("an opener is not meaningful; a thought, a call and a finish are", () => {
     const meaningful = (chunk: object) => events(chunk).some(isMeaningful)
-    expect(meaningful({ ...said([]), usageMetadata: { promptTokenCount: 1 } })).toBe(false)
-    expect(meaningful(said([{ text: "" }]))).toBe(false)
-    expect(meaningful(said([{ text: "hm", thought: true }]))).toBe(true)
-    expect(meaningful(said([{ functionCall: { name: "f" } }]))).toBe(true)
-    expect(meaningful(said([], stop))).toBe(true)
+    expect(meaningful({ ...chunkOf([]), usageMetadata: { promptTokenCount: 1 } })).toBe(false)
+    expect(meaningful(chunkOf([{ text: "" }]))).toBe(false)
+    expect(meaningful(chunkOf([{ text: "hm", thought: true }]))).toBe(true)
+    expect(meaningful(chunkOf([{ functionCall: { name: "f" } }]))).toBe(true)
+    expect(meaningful(chunkOf([], stop))).toBe(true)
   })
 
   test("an error is an error, also written bare, over several lines, or in an array", () => {
@@ -216,7 +218,7 @@ describe("the decoder", () => {
       return event?.type === "stream-error" ? event.error.code : undefined
     }
     const error = { error: { code: 503, message: "busy", status: "UNAVAILABLE" } }
-    const before = `data: ${JSON.stringify(said([{ text: "a" }]))}\r\n\r\n`
+    const before = `data: ${JSON.stringify(chunkOf([{ text: "a" }]))}\r\n\r\n`
     expect(codeOf(`data: ${JSON.stringify(error)}\n\n`)).toBe("upstream_unavailable")
     expect(codeOf(before + JSON.stringify(error))).toBe("upstream_unavailable")
     expect(codeOf(before + JSON.stringify({ error: { ...error.error, code: 429 } }, null, 2))).toBe(
@@ -225,7 +227,7 @@ describe("the decoder", () => {
     expect(codeOf(`[${JSON.stringify({ error: { code: 400, message: "bad" } }, null, 2)}]`)).toBe("invalid_parameter")
     expect(codeOf("data: {oops\n\n")).toBe("upstream_unavailable")
     expect(codeOf("data: [1]\n\n")).toBe("upstream_unavailable")
-    expect(codeOf(`[${JSON.stringify(said([{ text: "a" }], stop))}]`)).toBe("upstream_unavailable")
+    expect(codeOf(`[${JSON.stringify(chunkOf([{ text: "a" }], stop))}]`)).toBe("upstream_unavailable")
   })
 
   test("comments, blank lines and another protocol's end say nothing", () => {

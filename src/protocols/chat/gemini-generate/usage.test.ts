@@ -88,7 +88,7 @@ test("the buckets add up to the total and none is negative", () => {
   ]
   const sum = (of: object) => Object.values(of).reduce<number>((total, each) => total + each, 0)
   fc.assert(
-    fc.property(shares, shares, shares, shares, share, (fresh, cached, tools, said, thoughts) => {
+    fc.property(shares, shares, shares, shares, share, (fresh, cached, tools, candidates, thoughts) => {
       const prompt = {
         text: fresh.text + cached.text,
         audio: fresh.audio + cached.audio,
@@ -101,22 +101,22 @@ test("the buckets add up to the total and none is negative", () => {
         cacheTokensDetails: details(cached),
         toolUsePromptTokenCount: sum(tools),
         toolUsePromptTokensDetails: details(tools),
-        candidatesTokenCount: sum(said),
-        candidatesTokensDetails: details(said),
+        candidatesTokenCount: sum(candidates),
+        candidatesTokensDetails: details(candidates),
         thoughtsTokenCount: thoughts,
-        totalTokenCount: sum(prompt) + sum(tools) + sum(said) + thoughts,
+        totalTokenCount: sum(prompt) + sum(tools) + sum(candidates) + thoughts,
       })
       expect(usage).toEqual({
         input: fresh.text + tools.text,
         cacheRead: sum(cached),
         audioInput: fresh.audio + tools.audio,
         imageInput: fresh.image + tools.image,
-        output: said.text,
-        audioOutput: said.audio,
-        imageOutput: said.image,
+        output: candidates.text,
+        audioOutput: candidates.audio,
+        imageOutput: candidates.image,
         reasoning: thoughts,
       })
-      expect(totalTokens(usage ?? {})).toBe(sum(prompt) + sum(tools) + sum(said) + thoughts)
+      expect(totalTokens(usage ?? {})).toBe(sum(prompt) + sum(tools) + sum(candidates) + thoughts)
     }),
   )
 })

@@ -93,9 +93,9 @@ function modalityTokens(wire: JsonObject, name: string, modality: string): numbe
 
 export function encodeUsage(usage: Usage): JsonObject {
   const { audioInput, imageInput, output, audioOutput, imageOutput, reasoning, cacheRead } = usage
-  const said = { output, reasoning, audioOutput, imageOutput }
+  const outputCounts = { output, reasoning, audioOutput, imageOutput }
   const total = totalTokens(usage)
-  const prompt = total - totalTokens(dropUnknownCounts(said))
+  const prompt = total - totalTokens(dropUnknownCounts(outputCounts))
   const answered = sum(output, audioOutput, imageOutput)
   return {
     promptTokenCount: prompt,
@@ -113,13 +113,13 @@ function dropUnknownCounts(counts: { readonly [name: string]: number | undefined
 }
 
 function sum(...counts: readonly (number | undefined)[]): number | undefined {
-  const told = counts.filter((count) => count !== undefined)
-  return told.length === 0 ? undefined : told.reduce((all, count) => all + count, 0)
+  const known = counts.filter((count) => count !== undefined)
+  return known.length === 0 ? undefined : known.reduce((all, count) => all + count, 0)
 }
 
 function details(name: string, shares: Readonly<Record<string, number | undefined>>): JsonObject {
-  const told = Object.entries(shares).flatMap(([modality, tokenCount]) =>
+  const entries = Object.entries(shares).flatMap(([modality, tokenCount]) =>
     tokenCount === undefined ? [] : [{ modality, tokenCount }],
   )
-  return told.length === 0 ? {} : { [name]: told }
+  return entries.length === 0 ? {} : { [name]: entries }
 }

@@ -22,15 +22,15 @@ export function upstreamContext(
 }
 
 export function encodeContext(more: Partial<ClientResponseContext> = {}): ClientResponseContext & { losses: Losses } {
-  const asked = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
-  const usual = { asked, usageAsked: true, framing: "events", losses: [] } as const
+  const request = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
+  const usual = { request, usageRequested: true, framing: "events", losses: [] } as const
   return { id: "abcdefghijklmnopqrstuvwx", model: "a/b", unixTime: 1_700_000_000, ...usual, ...more, losses: [] }
 }
 
 export const DECODING: UpstreamResponseContext = { id: "abcdefghijklmnopqrstuvwx", minter: "host" }
 
 /** A request said again in the protocol it came in. */
-export function saidAgain(body: JsonObject): JsonObject {
+export function roundTrip(body: JsonObject): JsonObject {
   const request = ingress.decodeRequest(body, ENVELOPE)
   return upstream.encodeRequest(request, upstreamContext({ model: request.model, stream: request.stream }))
 }
@@ -63,8 +63,8 @@ export function written(events: readonly StreamEvent[], context = encodeContext(
 export function withoutNulls(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (!isObject(value)) return value
-  const there = Object.entries(value).filter(([, each]) => each !== null)
-  return Object.fromEntries(there.map(([name, each]) => [name, withoutNulls(each)]))
+  const present = Object.entries(value).filter(([, each]) => each !== null)
+  return Object.fromEntries(present.map(([name, each]) => [name, withoutNulls(each)]))
 }
 
 /** Throws where the frames are no whole stream that a strict client takes. */

@@ -4,17 +4,17 @@ import fc from "fast-check"
 import { recorded, recordings } from "../../../../test/conformance/recorded.ts"
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { Json, JsonObject } from "../../../canonical/json.ts"
-import { ENVELOPE, saidAgain, withoutNulls } from "./codec.fixture.ts"
+import { ENVELOPE, roundTrip, withoutNulls } from "./codec.fixture.ts"
 import { openaiChatCodec } from "./codec.ts"
 import { readRequest } from "./read-request.ts"
 
 const hi = { role: "user", content: "hi" }
-const ask = (more: JsonObject): JsonObject => ({ model: "a/b", messages: [hi], ...more })
+const bodyWith = (more: JsonObject): JsonObject => ({ model: "a/b", messages: [hi], ...more })
 const talk = (...messages: Json[]): JsonObject => ({ model: "a/b", messages })
 const pdf = "data:application/pdf;base64,JVBERi0="
 
 const cases: [string, JsonObject][] = [
-  ["the least", ask({})],
+  ["the least", bodyWith({})],
   ["both words for instructions", talk({ role: "developer", content: "a" }, { role: "system", content: "b" }, hi)],
   ["instructions in parts", talk({ role: "system", name: "n", content: [text("a"), text("b")] }, hi)],
   ["an instruction that is empty", talk({ role: "system", content: "" }, hi)],
@@ -28,9 +28,9 @@ const cases: [string, JsonObject][] = [
   ],
   [
     "members nobody knows",
-    ask({ zzz: { a: [1] }, messages: [{ ...hi, name: "Ann", x: 1 }], logit_bias: { 50256: -100 } }),
+    bodyWith({ zzz: { a: [1] }, messages: [{ ...hi, name: "Ann", x: 1 }], logit_bias: { 50256: -100 } }),
   ],
-  ["members with dots in their names", ask({ "a.b": 1, "stream_options.x": 2 })],
+  ["members with dots in their names", bodyWith({ "a.b": 1, "stream_options.x": 2 })],
   ["blocks nobody knows", talk({ role: "user", content: [{ type: "hologram", depth: 3 }, "odd", text("a")] })],
   [
     "media",
@@ -109,7 +109,7 @@ const cases: [string, JsonObject][] = [
   ],
   [
     "tools",
-    ask({
+    bodyWith({
       tools: [
         {
           type: "function",
@@ -125,12 +125,12 @@ const cases: [string, JsonObject][] = [
       web_search_options: { search_context_size: "low" },
     }),
   ],
-  ["the older tools", ask({ functions: [{ name: "f", parameters: {} }], function_call: { name: "f" } })],
-  ["no tools", ask({ tools: [], tool_choice: "none" })],
+  ["the older tools", bodyWith({ functions: [{ name: "f", parameters: {} }], function_call: { name: "f" } })],
+  ["no tools", bodyWith({ tools: [], tool_choice: "none" })],
   ...choices(),
   [
     "settings",
-    ask({
+    bodyWith({
       max_completion_tokens: 5,
       temperature: 0,
       top_p: 1,
@@ -152,30 +152,30 @@ const cases: [string, JsonObject][] = [
       service_tier: "auto",
     }),
   ],
-  ["the other words", ask({ max_tokens: 5, stop: "x", user: "u", logprobs: true, stream: false })],
-  ["both words at once", ask({ max_completion_tokens: 6, user: "u", safety_identifier: "v" })],
-  ["what is not asked for", ask({ logprobs: false, top_logprobs: 0, response_format: { type: "text" } })],
+  ["the other words", bodyWith({ max_tokens: 5, stop: "x", user: "u", logprobs: true, stream: false })],
+  ["both words at once", bodyWith({ max_completion_tokens: 6, user: "u", safety_identifier: "v" })],
+  ["what is not asked for", bodyWith({ logprobs: false, top_logprobs: 0, response_format: { type: "text" } })],
   [
     "words nobody knows",
-    ask({ reasoning_effort: "heroic", verbosity: "chatty", modalities: ["smell"], tool_choice: "any" }),
+    bodyWith({ reasoning_effort: "heroic", verbosity: "chatty", modalities: ["smell"], tool_choice: "any" }),
   ],
-  ["OpenRouter's reasoning", ask({ reasoning: { effort: "high", max_tokens: 9, exclude: true } })],
-  ["reasoning that is only on", ask({ reasoning: { enabled: true } })],
+  ["OpenRouter's reasoning", bodyWith({ reasoning: { effort: "high", max_tokens: 9, exclude: true } })],
+  ["reasoning that is only on", bodyWith({ reasoning: { enabled: true } })],
   [
     "a schema",
-    ask({ response_format: format({ name: "s", description: "d", schema: { type: "object" }, strict: true }) }),
+    bodyWith({ response_format: format({ name: "s", description: "d", schema: { type: "object" }, strict: true }) }),
   ],
-  ["a schema's name alone", ask({ response_format: format({ name: "s" }) })],
-  ["streams", ask({ stream: true, stream_options: { include_usage: true, include_obfuscation: false } })],
-  ["streams without usage", ask({ stream: true, stream_options: { include_obfuscation: false } })],
+  ["a schema's name alone", bodyWith({ response_format: format({ name: "s" }) })],
+  ["streams", bodyWith({ stream: true, stream_options: { include_usage: true, include_obfuscation: false } })],
+  ["streams without usage", bodyWith({ stream: true, stream_options: { include_obfuscation: false } })],
 ]
 
-function text(said: string): JsonObject {
-  return { type: "text", text: said }
+function text(value: string): JsonObject {
+  return { type: "text", text: value }
 }
 
-function call(id: string, name: string, said: string): JsonObject {
-  return { id, type: "function", function: { name, arguments: said } }
+function call(id: string, name: string, args: string): JsonObject {
+  return { id, type: "function", function: { name, arguments: args } }
 }
 
 function format(json_schema: JsonObject): JsonObject {
@@ -188,19 +188,19 @@ function choices(): [string, JsonObject][] {
   const some = { type: "allowed_tools", allowed_tools: { mode: "required", tools: [f] } }
   return ["auto", "required", f, some].map((tool_choice) => [
     `choice ${JSON.stringify(tool_choice)}`,
-    ask({ tools, tool_choice }),
+    bodyWith({ tools, tool_choice }),
   ])
 }
 
 test.each(cases)("%s", (_, body) => {
-  expect(saidAgain(body)).toEqual(withoutNulls(body) as JsonObject)
+  expect(roundTrip(body)).toEqual(withoutNulls(body) as JsonObject)
 })
 
 test("messages come last, so that a longer conversation begins with the bytes of the shorter", () => {
   for (const [, body] of cases) {
     const messages = body.messages as Json[]
-    const short = JSON.stringify(saidAgain({ ...body, messages: messages.slice(0, -1) }))
-    if (messages.length > 1) expect(JSON.stringify(saidAgain(body))).toStartWith(short.slice(0, -2))
+    const short = JSON.stringify(roundTrip({ ...body, messages: messages.slice(0, -1) }))
+    if (messages.length > 1) expect(JSON.stringify(roundTrip(body))).toStartWith(short.slice(0, -2))
   }
 })
 
@@ -235,10 +235,10 @@ test("any request that is sound comes back the same", () => {
     { requiredKeys: ["model", "messages"] },
   )
   fc.assert(
-    fc.property(body, (made) => {
-      const sound = JSON.parse(JSON.stringify(made)) as JsonObject
+    fc.property(body, (generated) => {
+      const sound = JSON.parse(JSON.stringify(generated)) as JsonObject
       if (!isSound(sound)) return
-      expect(withoutNulls(saidAgain(sound))).toEqual(withoutNulls(sound))
+      expect(withoutNulls(roundTrip(sound))).toEqual(withoutNulls(sound))
     }),
   )
 })
@@ -295,7 +295,7 @@ describe("recorded", () => {
     })
     expect(bodies.length).toBeGreaterThan(100)
     for (const { source, body } of bodies) {
-      expect({ source, body: withoutNulls(saidAgain(body)) }).toEqual({ source, body: withoutNulls(body) })
+      expect({ source, body: withoutNulls(roundTrip(body)) }).toEqual({ source, body: withoutNulls(body) })
     }
   })
 })

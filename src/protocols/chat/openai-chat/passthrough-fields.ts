@@ -22,7 +22,7 @@ export interface ChatWriting {
   readonly limit?: string
   readonly stop?: "text"
   readonly endUser?: string
-  readonly usageAsked?: boolean
+  readonly usageRequested?: boolean
   /** Tools as `functions`. */
   readonly legacy?: true
   /** The message that an instruction's part begins. */

@@ -34,7 +34,7 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
     const identifiers = readIdentifiers(body, OPENAI_IDENTIFIERS)
     const isRewritten = (Array.isArray(body.functions) ? olderMessages : messages)(body.messages)
     const effort = otherEffort(body)
-    const asks = checkSettings(body)
+    const outputLimits = checkSettings(body)
     tools(body.tools)
     toolChoice(body.tool_choice)
     responseFormat(body.response_format)
@@ -44,11 +44,11 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
       model,
       stream: stream(body.stream) ?? false,
       framing: "events",
-      usageAsked: streamOptions(body.stream_options) ?? false,
-      asks,
+      usageRequested: streamOptions(body.stream_options) ?? false,
+      outputLimits,
       ...(runsTools(body) && { runsTools: true }),
       ...(store(body.store) && { storesUpstream: true }),
-      ...(asksAudio(body.modalities) && { audioAsked: "modalities" }),
+      ...(requestsAudio(body.modalities) && { audioMember: "modalities" }),
       ...(identifiers && { identifiers }),
       ...(isRewritten && { isRewritten }),
       ...(effort !== undefined && { effort }),
@@ -67,7 +67,7 @@ function otherEffort(body: JsonObject): ReasoningEffort | undefined {
   return wish.effort ?? (wish.budgetTokens === undefined ? undefined : effortOf(wish.budgetTokens))
 }
 
-function asksAudio(modalities: Json | undefined): boolean {
+function requestsAudio(modalities: Json | undefined): boolean {
   return Array.isArray(modalities) && modalities.includes("audio")
 }
 
@@ -85,8 +85,8 @@ function checkSettings(body: JsonObject): OutputLimits {
   presencePenalty(body.presence_penalty)
   stop(body.stop)
   // Those that a host makes to choose from are billed like those that are shown.
-  const made = Math.max(candidates(body.n) ?? 1, bestOf(body.best_of) ?? 1)
-  return { ...outputLimit(body), candidates: made }
+  const count = Math.max(candidates(body.n) ?? 1, bestOf(body.best_of) ?? 1)
+  return { ...outputLimit(body), candidates: count }
 }
 
 const NO_LIMIT: Pick<OutputLimits, "maxOutputTokens"> = { maxOutputTokens: undefined }
@@ -175,28 +175,28 @@ const noToolCalls = optional("tool_calls", (value) => {
   throw fieldMismatch("on an assistant message only")
 })
 
-const checkMessage = (said: JsonObject, who: string): boolean | undefined => {
-  if (who === "assistant") {
-    toolCalls(said.tool_calls)
-    return optionalContent(said.content)
+const checkMessage = (message: JsonObject, role: string): boolean | undefined => {
+  if (role === "assistant") {
+    toolCalls(message.tool_calls)
+    return optionalContent(message.content)
   }
-  const isOdd = content(said.content)
-  noToolCalls(said.tool_calls)
-  if (who === "tool") toolCallId(said.tool_call_id)
-  if (who === "function") calledName(said.name)
+  const isOdd = content(message.content)
+  noToolCalls(message.tool_calls)
+  if (role === "tool") toolCallId(message.tool_call_id)
+  if (role === "function") calledName(message.name)
   return isOdd
 }
 
 /** Whether one of them says something in a form that is not OpenAI's. */
 const messagesOf = (readRole: (value: Json | undefined) => string) => {
   const some = arrayOf((value) => {
-    const said = object(value)
-    return checkMessage(said, readRole(said.role))
+    const message = object(value)
+    return checkMessage(message, readRole(message.role))
   })
   return required("messages", (value) => {
-    const said = some(value)
-    if (said.length === 0) throw fieldMismatch("an array with at least one message")
-    return said.includes(true)
+    const results = some(value)
+    if (results.length === 0) throw fieldMismatch("an array with at least one message")
+    return results.includes(true)
   })
 }
 const messages = messagesOf(role)
@@ -253,9 +253,9 @@ export function requestEdits(reading: RequestSummary, target: RelayTarget): Json
       edits.push({ path: ["reasoning_effort"], set: JSON.stringify(nearestEffort(effort, target.efforts)) })
     }
   }
-  edits.push(...limitEdits(reading.asks, target))
+  edits.push(...limitEdits(reading.outputLimits, target))
   if (reading.storesUpstream) edits.push(NOT_STORED)
-  if (reading.stream && !reading.usageAsked && target.streamUsage === "ask") {
+  if (reading.stream && !reading.usageRequested && target.streamUsage === "ask") {
     edits.push({ path: ["stream_options", "include_usage"], set: "true" })
   }
   return edits

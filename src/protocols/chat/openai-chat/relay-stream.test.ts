@@ -121,8 +121,8 @@ describe("the decoder", () => {
 
 describe("the relay", () => {
   const reading = streamReading("chat")
-  const pass = (text: string, usageAsked: boolean) => {
-    const relay = relayStream({ model: "a/b", reading: { ...reading, usageAsked } })
+  const pass = (text: string, usageRequested: boolean) => {
+    const relay = relayStream({ model: "a/b", reading: { ...reading, usageRequested } })
     return frames(text)
       .map((frame) => relay.edit(frame))
       .join("")

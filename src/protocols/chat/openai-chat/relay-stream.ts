@@ -16,21 +16,21 @@ export const heartbeat = ": ping\n\n"
 
 export function relayStream(context: RelayContext): StreamRelay {
   const edit = editFrame(context)
-  const { usageAsked } = context.reading
+  const { usageRequested } = context.reading
   let last = ""
-  let isTold = false
+  let hasReported = false
   return {
     observer: decodeStream(),
     edit(frame) {
-      if (usageAsked && frame.data !== undefined && frame.data !== DONE) {
+      if (usageRequested && frame.data !== undefined && frame.data !== DONE) {
         last = frame.data
-        isTold ||= USAGE.test(last)
+        hasReported ||= USAGE.test(last)
       }
       return edit(frame)
     },
     mayVary: MAY_VARY,
     terminal: () => `data: ${DONE}\n\n`,
-    endWithUsage: (end, usage) => (usageAsked && !isTold ? usageChunk(last, usage, context) + end : end),
+    endWithUsage: (end, usage) => (usageRequested && !hasReported ? usageChunk(last, usage, context) + end : end),
     errorFrame,
   }
 }
@@ -53,7 +53,7 @@ const MAY_VARY: MayVary = new Map([
   ["obfuscation", false],
 ])
 
-function editFrame({ model, reading: { usageAsked } }: RelayContext): (frame: SseFrame) => string {
+function editFrame({ model, reading: { usageRequested } }: RelayContext): (frame: SseFrame) => string {
   const name = asciiJson(model)
   const rename = createModelRenamer(name)
   const mender = new ChunkRepairer()
@@ -61,14 +61,14 @@ function editFrame({ model, reading: { usageAsked } }: RelayContext): (frame: Ss
     if (arrived.data === undefined || arrived.data === DONE) return arrived.raw
     const frame = withFrameData(arrived, mender.repair(arrived.data))
     const { raw, data = "" } = frame
-    const quick = usageAsked || !raw.includes('"usage"') ? rename.quickly(raw) : undefined
+    const quick = usageRequested || !raw.includes('"usage"') ? rename.quickly(raw) : undefined
     if (quick !== undefined) return quick
     const outlined = outlineJson(data)
     if (!outlined) return raw
     const named = findMember(outlined, "model")
     if (named) rename.remember(frame, named)
     const edits: JsonEdit[] = named ? [{ path: ["model"], set: name }] : []
-    const usage = usageAsked ? undefined : findMember(outlined, "usage")
+    const usage = usageRequested ? undefined : findMember(outlined, "usage")
     if (usage) {
       const choices = findMember(outlined, "choices")
       const empty = choices && /^\[\s*\]$/.test(data.slice(choices.valueStart, choices.end))

@@ -53,13 +53,13 @@ describe("pieces of tool calls are numbered", () => {
   })
 
   test("by the call they name, or the one before", () => {
-    const said = deltas(
+    const repaired = deltas(
       chunk({ role: "assistant", tool_calls: [call("a", "{")] }),
       chunk({ tool_calls: [call(undefined, "}")] }),
       chunk({ tool_calls: [call("b", "{")] }),
       chunk({ tool_calls: [call("a", " ")] }),
     )
-    const calls = said.flatMap((delta) => (delta?.tool_calls ?? []) as { index: number }[])
+    const calls = repaired.flatMap((delta) => (delta?.tool_calls ?? []) as { index: number }[])
     expect(calls.map(({ index }) => index)).toEqual([0, 0, 1, 0])
   })
 })

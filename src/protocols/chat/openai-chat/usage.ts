@@ -40,8 +40,8 @@ export function encodeUsage(usage: Usage): JsonObject {
 type MutableChatUsage = { -readonly [Name in keyof Usage]: Usage[Name] }
 
 function readInput(wire: JsonObject, usage: MutableChatUsage): void {
-  const told = readTokenCount(wire, "prompt_tokens")
-  if (told === undefined) return
+  const reported = readTokenCount(wire, "prompt_tokens")
+  if (reported === undefined) return
   const details = readCountDetails(wire, "prompt_tokens_details")
   // DeepSeek and Moonshot report the cached share beside the details.
   const cacheRead =
@@ -50,7 +50,7 @@ function readInput(wire: JsonObject, usage: MutableChatUsage): void {
     readTokenCount(wire, "cached_tokens")
   const cacheWrite = readTokenCount(details, "cache_write_tokens")
   const audioInput = readTokenCount(details, "audio_tokens")
-  const prompt = told + audioBeside(wire) + cachedBeside(told, cacheRead)
+  const prompt = reported + uncountedAudio(wire) + uncountedCache(reported, cacheRead)
   // OpenRouter reports Gemini's cache writes beside the prompt: where both cannot be inside it, the write is not.
   const written = (cacheRead ?? 0) + (cacheWrite ?? 0) > prompt ? 0 : (cacheWrite ?? 0)
   usage.input = Math.max(0, prompt - (cacheRead ?? 0) - written - (audioInput ?? 0))
@@ -65,19 +65,19 @@ function readOutput(wire: JsonObject, usage: MutableChatUsage): void {
   const details = readCountDetails(wire, "completion_tokens_details")
   const audioOutput = readTokenCount(details, "audio_tokens")
   const outside = uncountedReasoning(wire, completion)
-  const said = readTokenCount(details, "reasoning_tokens")
+  const reported = readTokenCount(details, "reasoning_tokens")
   // No more can have been reasoned inside than was put out, whatever is said.
-  const inside = Math.min(Math.max((said ?? 0) - outside, 0), completion)
+  const inside = Math.min(Math.max((reported ?? 0) - outside, 0), completion)
   usage.output = Math.max(0, completion - inside - (audioOutput ?? 0))
-  if (said !== undefined || outside > 0) usage.reasoning = inside + outside
+  if (reported !== undefined || outside > 0) usage.reasoning = inside + outside
   if (audioOutput !== undefined) usage.audioOutput = audioOutput
 }
 
 /** xAI and Gemini count reasoning beside `completion_tokens`, Gemini without naming it: the total tells. */
 function uncountedReasoning(wire: JsonObject, completion: number): number {
   const cached = readTokenCount(readCountDetails(wire, "prompt_tokens_details"), "cached_tokens")
-  const beside = audioBeside(wire) + cachedBeside(readTokenCount(wire, "prompt_tokens") ?? 0, cached)
-  return Math.max(0, beyondTotal(wire, completion) - beside)
+  const uncounted = uncountedAudio(wire) + uncountedCache(readTokenCount(wire, "prompt_tokens") ?? 0, cached)
+  return Math.max(0, beyondTotal(wire, completion) - uncounted)
 }
 
 /** Of the total what neither the prompt nor the completion counts. */
@@ -87,7 +87,7 @@ function beyondTotal(wire: JsonObject, completion: number): number {
 }
 
 /** Mistral counts audio beside `prompt_tokens`: then the total holds it once more. */
-function audioBeside(wire: JsonObject): number {
+function uncountedAudio(wire: JsonObject): number {
   const audio = readTokenCount(readCountDetails(wire, "prompt_tokens_details"), "audio_tokens") ?? 0
   const completion = readTokenCount(wire, "completion_tokens") ?? 0
   return audio > 0 && beyondTotal(wire, completion) === audio && isAudioAlone(wire, audio) ? audio : 0
@@ -103,6 +103,6 @@ function isAudioAlone(wire: JsonObject, audio: number): boolean {
 }
 
 /** Grok at Azure counts cached tokens beside `prompt_tokens`: more than all cannot be a part of it. */
-function cachedBeside(prompt: number, cacheRead = 0): number {
+function uncountedCache(prompt: number, cacheRead = 0): number {
   return cacheRead > prompt ? cacheRead : 0
 }

@@ -16,7 +16,7 @@ const ENVELOPE = { does: "generate", rest: "", query: "", headers: {} } as const
 export const ID = "abcdefghijklmnopqrstuvwx"
 
 /** A request that says something of each kind that an answer shows again. */
-export const ASKED = {
+export const REQUEST_BODY = {
   model: "a/b",
   input: "hi",
   tools: [
@@ -46,8 +46,8 @@ export function upstreamContext(
 }
 
 export function encodeContext(more: Partial<ClientResponseContext> = {}): ClientResponseContext & { losses: Losses } {
-  const asked = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
-  const usual = { asked, usageAsked: true, framing: "events", losses: [] } as const
+  const request = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
+  const usual = { request, usageRequested: true, framing: "events", losses: [] } as const
   return { id: ID, model: "a/b", unixTime: 1_700_000_000, ...usual, ...more, losses: [] }
 }
 
@@ -59,12 +59,12 @@ export function decoded(body: object): ChatRequest {
 
 /** The context of an answer to this request. */
 export function answering(body: object): ClientResponseContext & { losses: Losses } {
-  const { turns: _, instructions: __, ...asked } = decoded(body)
-  return encodeContext({ asked })
+  const { turns: _, instructions: __, ...request } = decoded(body)
+  return encodeContext({ request })
 }
 
 /** A request said again in the protocol it came in, but for `store`, which is the gateway's own. */
-export function saidAgain(body: JsonObject): JsonObject {
+export function roundTrip(body: JsonObject): JsonObject {
   const request = decoded(body)
   const again = upstream.encodeRequest(request, upstreamContext({ model: request.model, stream: request.stream }))
   const { store: _, ...rest } = again
@@ -113,8 +113,8 @@ export function eventsIn(text: string): JsonObject[] {
 export function withoutNulls(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (!isObject(value)) return value
-  const there = Object.entries(value).filter(([, each]) => each !== null)
-  return Object.fromEntries(there.map(([name, each]) => [name, withoutNulls(each)]))
+  const present = Object.entries(value).filter(([, each]) => each !== null)
+  return Object.fromEntries(present.map(([name, each]) => [name, withoutNulls(each)]))
 }
 
 export const start = (part: number, begin: PartStart): StreamEvent => ({

@@ -19,8 +19,8 @@ export function countHostedCalls(): HostedCallCounter {
     if (tool && isBilled(item)) counts.set(tool, (counts.get(tool) ?? 0) + 1)
   }
   return {
-    see(said) {
-      const { type, item, output } = said as JsonObject
+    see(payload) {
+      const { type, item, output } = payload as JsonObject
       if (type === "response.output_item.done") seeItem(item ?? null)
       else if (Array.isArray(output)) output.forEach(seeItem)
     },

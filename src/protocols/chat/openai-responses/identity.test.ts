@@ -4,14 +4,14 @@ import fc from "fast-check"
 import { recorded, recordings } from "../../../../test/conformance/recorded.ts"
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { Json, JsonObject } from "../../../canonical/json.ts"
-import { decoded, saidAgain, upstreamContext, withoutNulls } from "./codec.fixture.ts"
+import { decoded, roundTrip, upstreamContext, withoutNulls } from "./codec.fixture.ts"
 import { openaiResponsesCodec } from "./codec.ts"
 import { readRequest } from "./read-request.ts"
 
 const hi = { role: "user", content: "hi" }
-const ask = (more: JsonObject): JsonObject => ({ model: "a/b", input: "hi", ...more })
+const bodyWith = (more: JsonObject): JsonObject => ({ model: "a/b", input: "hi", ...more })
 const talk = (...input: Json[]): JsonObject => ({ model: "a/b", input })
-const text = (said: string): JsonObject => ({ type: "input_text", text: said })
+const text = (value: string): JsonObject => ({ type: "input_text", text: value })
 const f = { type: "function", name: "f", parameters: { type: "object" }, strict: false }
 const patch = {
   type: "custom",
@@ -30,10 +30,10 @@ const agents = {
 }
 
 const cases: [string, JsonObject][] = [
-  ["the least", ask({})],
-  ["nothing", ask({ input: "" })],
-  ["no items", ask({ input: [] })],
-  ["instructions", ask({ instructions: "be kind" })],
+  ["the least", bodyWith({})],
+  ["nothing", bodyWith({ input: "" })],
+  ["no items", bodyWith({ input: [] })],
+  ["instructions", bodyWith({ instructions: "be kind" })],
   [
     "instructions as an agent writes them",
     talk(
@@ -166,7 +166,7 @@ const cases: [string, JsonObject][] = [
   ],
   [
     "tools",
-    ask({
+    bodyWith({
       tools: [
         f,
         { ...f, name: "g", description: "", later: 1 },
@@ -180,13 +180,13 @@ const cases: [string, JsonObject][] = [
   ],
   [
     "sets of tools beside each other",
-    ask({ tools: [agents, { ...agents, name: "others" }, f, { type: "namespace", name: "none", tools: [] }] }),
+    bodyWith({ tools: [agents, { ...agents, name: "others" }, f, { type: "namespace", name: "none", tools: [] }] }),
   ],
-  ["no tools", ask({ tools: [], tool_choice: "none" })],
+  ["no tools", bodyWith({ tools: [], tool_choice: "none" })],
   ...choices(),
   [
     "settings",
-    ask({
+    bodyWith({
       max_output_tokens: 5,
       temperature: 0,
       top_p: 1,
@@ -215,20 +215,30 @@ const cases: [string, JsonObject][] = [
   ],
   [
     "the other words",
-    ask({ user: "u", truncation: "disabled", service_tier: "default", stream: false, top_logprobs: 0, include: [] }),
+    bodyWith({
+      user: "u",
+      truncation: "disabled",
+      service_tier: "default",
+      stream: false,
+      top_logprobs: 0,
+      include: [],
+    }),
   ],
-  ["what is asked for with nothing in it", ask({ text: {}, reasoning: {}, include: ["message.output_text.logprobs"] })],
-  ["formats", ask({ text: { format: { type: "json_object" } } })],
+  [
+    "what is asked for with nothing in it",
+    bodyWith({ text: {}, reasoning: {}, include: ["message.output_text.logprobs"] }),
+  ],
+  ["formats", bodyWith({ text: { format: { type: "json_object" } } })],
   [
     "words nobody knows",
-    ask({
+    bodyWith({
       reasoning: { effort: "heroic" },
       text: { verbosity: "chatty", format: { type: "xml" } },
       tool_choice: "any",
       include: [1],
     }),
   ],
-  ["streams", ask({ stream: true, stream_options: { include_obfuscation: false } })],
+  ["streams", bodyWith({ stream: true, stream_options: { include_obfuscation: false } })],
 ]
 
 function choices(): [string, JsonObject][] {
@@ -248,20 +258,20 @@ function choices(): [string, JsonObject][] {
   const some = { type: "allowed_tools", mode: "required", tools: named }
   return ["auto", "required", ...named, ...odd, some, { ...some, mode: "never" }].map((tool_choice) => [
     `choice ${JSON.stringify(tool_choice)}`,
-    ask({ tools, tool_choice }),
+    bodyWith({ tools, tool_choice }),
   ])
 }
 
 test.each(cases)("%s", (_, body) => {
-  expect(saidAgain(body)).toEqual(withoutNulls(body) as JsonObject)
+  expect(roundTrip(body)).toEqual(withoutNulls(body) as JsonObject)
 })
 
 test("the input comes last, so that a longer conversation begins with the bytes of the shorter", () => {
   for (const [, body] of cases) {
     const { input } = body
     if (!Array.isArray(input) || input.length < 2) continue
-    const short = JSON.stringify(saidAgain({ ...body, input: input.slice(0, -1) }))
-    expect(JSON.stringify(saidAgain(body))).toStartWith(short.slice(0, -2))
+    const short = JSON.stringify(roundTrip({ ...body, input: input.slice(0, -1) }))
+    expect(JSON.stringify(roundTrip(body))).toStartWith(short.slice(0, -2))
   }
 })
 
@@ -319,10 +329,10 @@ test("any request that is sound comes back the same", () => {
     { requiredKeys: ["model", "input"] },
   )
   fc.assert(
-    fc.property(body, (made) => {
-      const sound = JSON.parse(JSON.stringify(made)) as JsonObject
+    fc.property(body, (generated) => {
+      const sound = JSON.parse(JSON.stringify(generated)) as JsonObject
       if (!isSound(sound)) return
-      expect(withoutNulls(saidAgain(sound))).toEqual(withoutNulls(sound))
+      expect(withoutNulls(roundTrip(sound))).toEqual(withoutNulls(sound))
     }),
     { numRuns: 300 },
   )
@@ -370,7 +380,7 @@ describe("recorded", () => {
     })
     expect(bodies.length).toBeGreaterThan(100)
     for (const { source, body } of bodies) {
-      expect({ source, body: withoutNulls(saidAgain(body)) }).toEqual({ source, body: withoutNulls(body) })
+      expect({ source, body: withoutNulls(roundTrip(body)) }).toEqual({ source, body: withoutNulls(body) })
     }
   })
 })

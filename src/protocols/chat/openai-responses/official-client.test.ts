@@ -10,7 +10,7 @@ import type { JsonObject } from "../../../canonical/json.ts"
 import { answering, delta, end, start, writeStream } from "./codec.fixture.ts"
 import { openaiResponsesCodec } from "./codec.ts"
 
-const asked = {
+const request = {
   model: "a/b",
   input: "hi",
   tools: [
@@ -62,7 +62,7 @@ const server = createServer((incoming, outgoing) => {
     body += bytes
   })
   incoming.on("end", () => {
-    const context = answering(asked)
+    const context = answering(request)
     const isStream = (JSON.parse(body) as JsonObject).stream === true
     outgoing.writeHead(200, { "content-type": isStream ? "text/event-stream" : "application/json" })
     if (isStream) for (const frame of writeStream(story, context)) outgoing.write(Buffer.from(frame, "latin1"))
@@ -111,7 +111,7 @@ const libraries = { "of today": OpenAI, "of yesterday": OpenAI4 as unknown as ty
 
 describe.each(Object.entries(libraries))("the client library %s", (_, Library) => {
   const client = new Library({ apiKey: "k", baseURL, maxRetries: 0 })
-  const body = asked as unknown as { model: string; input: string }
+  const body = request as unknown as { model: string; input: string }
 
   test("reads a whole answer", async () => {
     expect(await client.responses.create(body)).toMatchObject(expected as never)
@@ -132,6 +132,6 @@ describe.each(Object.entries(libraries))("the client library %s", (_, Library) =
 
 test("the stream helper of the client library puts a stream together", async () => {
   const client = new OpenAI({ apiKey: "k", baseURL, maxRetries: 0 })
-  const final = await client.responses.stream(asked as unknown as { model: string; input: string }).finalResponse()
+  const final = await client.responses.stream(request as unknown as { model: string; input: string }).finalResponse()
   expect(final).toMatchObject(expected as never)
 })

@@ -104,8 +104,8 @@ test("an answer is to be kept unless the caller says no, and what is only counte
 test("of an answer that is kept the reasoning is asked for sealed, where all who may answer reason", () => {
   const includes = (body: object, kept: object) => {
     const reading = readRequest({ ...sound, ...body } as JsonObject)
-    const told = { ...reading, kept: { store: true, ...reading.kept, ...kept } }
-    return requestEdits(told, { model: "gpt-x", streamUsage: "ask" }).find(({ path }) => path[0] === "include")
+    const summary = { ...reading, kept: { store: true, ...reading.kept, ...kept } }
+    return requestEdits(summary, { model: "gpt-x", streamUsage: "ask" }).find(({ path }) => path[0] === "include")
   }
   const logprobs = "message.output_text.logprobs"
   const set = (...names: string[]) => ({ path: ["include"], set: JSON.stringify(names) })

@@ -47,7 +47,7 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
     const identifiers = readIdentifiers(body, OPENAI_IDENTIFIERS)
     input(body.input)
     instructions(body.instructions)
-    const asks = checkSettings(body)
+    const outputLimits = checkSettings(body)
     tools(body.tools)
     toolChoice(body.tool_choice)
     if (background(body.background)) throw backgroundUnsupported()
@@ -57,8 +57,8 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
       model,
       stream: (stream(body.stream) ?? false) && !counts,
       framing: "events",
-      usageAsked: true,
-      asks,
+      usageRequested: true,
+      outputLimits,
       ...(runsTools(body.tools) && { runsTools: true }),
       ...(counts && { counts }),
       kept: readStorage(body, counts),

@@ -26,12 +26,12 @@ const streams = recordings("responses").flatMap((recording) => {
 /** A whole answer, told as the vendor tells it piece by piece. */
 function streamed(body: JsonObject): string {
   const output = body.output as readonly JsonObject[]
-  const told = output.flatMap((item, output_index) => [
+  const itemEvents = output.flatMap((item, output_index) => [
     { type: "response.output_item.added", output_index, item: { ...item, content: [], summary: [] } },
     ...deltas(item).map((event) => ({ ...event, output_index })),
     { type: "response.output_item.done", output_index, item },
   ])
-  return sent({ type: "response.created", response: { ...body, output: [], usage: null } }, ...told, {
+  return sent({ type: "response.created", response: { ...body, output: [], usage: null } }, ...itemEvents, {
     type: body.status === "incomplete" ? "response.incomplete" : "response.completed",
     response: body,
   })
@@ -43,12 +43,12 @@ function deltas(item: JsonObject): JsonObject[] {
   const texts = (list: Json | undefined, type: string, index: string) =>
     (Array.isArray(list) ? list : []).flatMap((part: Json, at) => {
       if (!isObject(part)) return []
-      const said = pieces(part.text ?? part.refusal, part.type === "refusal" ? "response.refusal.delta" : type, {
+      const deltas = pieces(part.text ?? part.refusal, part.type === "refusal" ? "response.refusal.delta" : type, {
         [index]: at,
       })
       const noted = Array.isArray(part.annotations) ? part.annotations : []
       return [
-        ...said,
+        ...deltas,
         ...noted.map((annotation: Json) => ({
           type: "response.output_text.annotation.added",
           content_index: at,
@@ -121,9 +121,9 @@ describe("every recorded", () => {
 
 /** Of some streams only the first words of each text were kept. */
 function isTrimmed(text: string, { output }: JsonObject): boolean {
-  const told = eventsIn(text).flatMap(({ type, delta }) => (type === "response.output_text.delta" ? [delta] : []))
+  const deltas = eventsIn(text).flatMap(({ type, delta }) => (type === "response.output_text.delta" ? [delta] : []))
   const shownThen = JSON.stringify(output).length
-  return told.length > 0 && told.join("").length < shownThen / 20
+  return deltas.length > 0 && deltas.join("").length < shownThen / 20
 }
 
 function fault(check: () => void): unknown {
@@ -137,10 +137,10 @@ function fault(check: () => void): unknown {
 
 /** Without what only this protocol knows, of which OpenAI leaves out some in either place. */
 function comparable({ candidates, usage }: ChatResponse): unknown {
-  const told = ({ kind }: ContentPart) => kind !== "foreign"
+  const isPortable = ({ kind }: ContentPart) => kind !== "foreign"
   return {
     usage,
-    candidates: candidates.map(({ parts, finish }) => ({ finish, parts: parts.filter(told).map(unsealed) })),
+    candidates: candidates.map(({ parts, finish }) => ({ finish, parts: parts.filter(isPortable).map(unsealed) })),
   }
 }
 

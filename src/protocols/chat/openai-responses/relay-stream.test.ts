@@ -135,20 +135,20 @@ describe("the relay", () => {
   })
 
   test("the relay gives the response its own id in every event, also where a host gives it another with each", () => {
-    const kept = { id: "resp_ours", store: true, room: 1000, previous: "resp_before" }
+    const kept = { id: "resp_ours", store: true, maxLength: 1000, previous: "resp_before" }
     const { push } = relaying(relayStream({ model: "a/b", reading: { ...reading, kept } }))
     const again = { type: "response.completed", response: response({ id: "resp_2", status: "completed" }) }
-    const told = data(push(streamOf(created, again))).map((event) => event.response)
-    const ours = { id: "resp_ours", store: true, previous_response_id: "resp_before" }
-    expect(told).toEqual([expect.objectContaining(ours), expect.objectContaining(ours)])
+    const responses = data(push(streamOf(created, again))).map((event) => event.response)
+    const stored = { id: "resp_ours", store: true, previous_response_id: "resp_before" }
+    expect(responses).toEqual([expect.objectContaining(stored), expect.objectContaining(stored)])
   })
 
   test("the relay says of a response that became too long to be kept that it is not", () => {
-    const kept = { id: "resp_ours", store: true, room: 1000 }
+    const kept = { id: "resp_ours", store: true, maxLength: 1000 }
     const { push } = relaying(relayStream({ model: "a/b", reading: { ...reading, kept } }))
     const long = { type: "response.completed", response: response({ status: "completed", output: ["x".repeat(1000)] }) }
-    const told = data(push(streamOf(created, long))).map((event) => event.response)
-    expect(told).toEqual([expect.objectContaining({ store: true }), expect.objectContaining({ store: false })])
+    const responses = data(push(streamOf(created, long))).map((event) => event.response)
+    expect(responses).toEqual([expect.objectContaining({ store: true }), expect.objectContaining({ store: false })])
   })
 
   const data = (frames: string): JsonObject[] =>

@@ -52,11 +52,11 @@ class ResponsesStreamRelay implements StreamRelay {
     if (!data.includes('"response"')) return frame.raw
     const outlined = outlineJson(data)
     if (!outlined || !findMember(outlined, "response")) return frame.raw
-    const told = storageEdits(this.context.reading.kept, { length: data.length, at: ["response"] })
+    const stored = storageEdits(this.context.reading.kept, { length: data.length, at: ["response"] })
     const echoed = echoEdits(this.context.reading, data, ["response"])
-    const edits: JsonEdit[] = [{ path: ["response", "model"], set: this.name }, ...told, ...echoed]
+    const edits: JsonEdit[] = [{ path: ["response", "model"], set: this.name }, ...stored, ...echoed]
     // Clients refuse a stream whose response changes its id, which some hosts do with every event.
-    if (told.length === 0 && typeof this.created?.id === "string") {
+    if (stored.length === 0 && typeof this.created?.id === "string") {
       edits.push({ path: ["response", "id"], set: asciiJson(this.created.id) })
     }
     const passed = spliceJson(data, edits, outlined)

@@ -3,8 +3,8 @@ import type { JsonObject } from "../../../canonical/json.ts"
 import type { ResponseStorage } from "../../contract.ts"
 
 /** Whether an answer of this length is kept. */
-export function isStored({ store, room = 0 }: ResponseStorage, length: number): boolean {
-  return store && length <= room
+export function isStored({ store, maxLength = 0 }: ResponseStorage, length: number): boolean {
+  return store && length <= maxLength
 }
 
 /** The members of a response by which it says so, before it is known how long it becomes. */

@@ -27,12 +27,12 @@ function inputOf(wire: JsonObject): Usage {
 function outputOf(wire: JsonObject): Usage {
   const all = readTokenCount(wire, "output_tokens")
   if (all === undefined) return {}
-  const said = readTokenCount(readCountDetails(wire, "output_tokens_details"), "reasoning_tokens")
-  if (said === undefined) return { output: all }
+  const reported = readTokenCount(readCountDetails(wire, "output_tokens_details"), "reasoning_tokens")
+  if (reported === undefined) return { output: all }
   // xAI may count reasoning beside the output: the total tells.
   const total = readTokenCount(wire, "total_tokens") ?? 0
   const outside = Math.max(0, total - (readTokenCount(wire, "input_tokens") ?? total) - all)
-  const inside = Math.min(Math.max(said - outside, 0), all)
+  const inside = Math.min(Math.max(reported - outside, 0), all)
   return { output: all - inside, reasoning: inside + outside }
 }
 

@@ -32,8 +32,8 @@ export const ingress: EmbeddingIngress = {
     const data = vectors.map((vector, index) => {
       return { object: "embedding", index, embedding: packs ? base64Of(vector) : floatsOf(vector) }
     })
-    const told = usage && { usage: encodeUsage(usage) }
-    return { object: "list", data, model, ...told }
+    const usageMember = usage && { usage: encodeUsage(usage) }
+    return { object: "list", data, model, ...usageMember }
   },
 }
 

@@ -12,8 +12,8 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
     dimensions(body.dimensions)
     const operation = encodingFormat(body.encoding_format) === "base64" ? PACKED : "embeddings"
     user(body.user)
-    const asks = { maxOutputTokens: 0, candidates: 1 }
-    return { ...summarizeUnaryRequest({ operation, model, routing, asks, identifiers }), embeds }
+    const outputLimits = { maxOutputTokens: 0, candidates: 1 }
+    return { ...summarizeUnaryRequest({ operation, model, routing, outputLimits, identifiers }), embeds }
   })
 }
 

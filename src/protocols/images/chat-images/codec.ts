@@ -16,7 +16,7 @@ interface ChatImageDialect {
   /** For what has no word there. */
   readonly vendor: string
   /** Adds to a request that it is to be answered with an image of this shape. */
-  asking(body: JsonObject, shape: ImageShape | undefined, context: ImageRequestContext): JsonObject
+  requestImages(body: JsonObject, shape: ImageShape | undefined, context: ImageRequestContext): JsonObject
 }
 
 const RATIOS = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"]
@@ -31,7 +31,7 @@ function shapesOf(model: string): SupportedShapes {
 export function geminiImages(codec: UpstreamCodec): ImageUpstream {
   return imagesOf(codec, {
     vendor: "Gemini",
-    asking(body, shape) {
+    requestImages(body, shape) {
       const imageConfig = shape && {
         aspectRatio: shape.ratio,
         ...(shape.resolution !== "1K" && { imageSize: shape.resolution }),
@@ -46,17 +46,17 @@ export function geminiImages(codec: UpstreamCodec): ImageUpstream {
 export function completionImages(codec: UpstreamCodec): ImageUpstream {
   return imagesOf(codec, {
     vendor: "This host",
-    asking(body, shape, { speaks }) {
+    requestImages(body, shape, { returnsText }) {
       const image_config = shape && {
         aspect_ratio: shape.ratio,
         ...(shape.resolution !== "1K" && { image_size: shape.resolution }),
       }
-      return { ...body, modalities: speaks ? ["image", "text"] : ["image"], ...(image_config && { image_config }) }
+      return { ...body, modalities: returnsText ? ["image", "text"] : ["image"], ...(image_config && { image_config }) }
     },
   })
 }
 
-function imagesOf(codec: UpstreamCodec, { vendor, asking }: ChatImageDialect): ImageUpstream {
+function imagesOf(codec: UpstreamCodec, { vendor, requestImages: asking }: ChatImageDialect): ImageUpstream {
   return {
     fates: fatesOf(codec, vendor),
     mostAtOnce: () => 1,

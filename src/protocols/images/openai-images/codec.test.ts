@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../canonical/json.ts"
 import { ingress, upstream } from "./codec.ts"
 import { decodeUsage, encodeUsage } from "./usage.ts"
 
-const context = { model: "dall-e-2", speaks: false, losses: [] }
+const context = { model: "dall-e-2", returnsText: false, losses: [] }
 
 describe("a request", () => {
   test("a request that is read and written again is the same, with what is not known", () => {
@@ -27,9 +27,9 @@ describe("a request", () => {
       { requiredKeys: ["prompt", "n"] },
     )
     fc.assert(
-      fc.property(request, (said) => {
-        const read = ingress.decodeRequest({ model: "a/b", provider: {}, ...said } as JsonObject)
-        expect(upstream.encodeRequest(read, context)).toEqual({ model: "dall-e-2", ...said } as JsonObject)
+      fc.property(request, (body) => {
+        const read = ingress.decodeRequest({ model: "a/b", provider: {}, ...body } as JsonObject)
+        expect(upstream.encodeRequest(read, context)).toEqual({ model: "dall-e-2", ...body } as JsonObject)
       }),
     )
   })
@@ -77,8 +77,8 @@ describe("an answer", () => {
   })
 
   test("an answer that is read and written again says the same, but for what is not its images'", () => {
-    const said = { data: [{ b64_json: "/9j/" }], size: "1024x1024", output_format: "jpeg", id: "x", model: "upstream" }
-    const read = upstream.decodeResponse(said)
+    const body = { data: [{ b64_json: "/9j/" }], size: "1024x1024", output_format: "jpeg", id: "x", model: "upstream" }
+    const read = upstream.decodeResponse(body)
     if (!read) throw new Error("it is an answer")
     expect(ingress.encodeResponse(read, { form: undefined, unixTime: 5 })).toEqual({
       created: 5,

@@ -44,9 +44,9 @@ export const ingress: ImageIngress = {
 }
 
 function encodeImage({ source, revisedPrompt }: DrawnImage, { form }: ImageResponseContext): JsonObject {
-  const told = revisedPrompt === undefined ? {} : { revised_prompt: revisedPrompt }
+  const promptMember = revisedPrompt === undefined ? {} : { revised_prompt: revisedPrompt }
   const inBytes = source.at === "inline" && form !== "url"
-  return inBytes ? { b64_json: source.base64, ...told } : { url: addressOf(source), ...told }
+  return inBytes ? { b64_json: source.base64, ...promptMember } : { url: addressOf(source), ...promptMember }
 }
 
 function encodeImageUsage(usage: Usage | undefined): JsonObject {
@@ -151,10 +151,10 @@ export const upstream: ImageUpstream = {
     const images = readImageList(body)
     if (!images) return undefined
     const usage = decodeUsage(body.usage)
-    const told = Object.fromEntries(
+    const members = Object.fromEntries(
       RESPONSE_MEMBERS.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])),
     )
-    return { images, ...(usage && { usage }), extra: { protocol: PROTOCOL, members: told as JsonObject } }
+    return { images, ...(usage && { usage }), extra: { protocol: PROTOCOL, members: members as JsonObject } }
   },
   decodeError,
 }

@@ -24,7 +24,7 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
     const { model, routing } = readModelChoice(body, { usual: OPERATORS_CHOICE, rest: envelope?.rest })
     const identifiers = readIdentifiers(body, ["user"])
     prompt(body.prompt)
-    const asks = { candidates: count(body.n) ?? 1 }
+    const outputLimits = { candidates: count(body.n) ?? 1 }
     size(body.size)
     quality(body.quality)
     const choosesForm = responseFormat(body.response_format) !== undefined
@@ -33,7 +33,7 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
     background(body.background)
     user(body.user)
     if (stream(body.stream)) throw streamingUnsupported()
-    const reading = summarizeUnaryRequest({ operation: "images", model, routing, asks, identifiers })
+    const reading = summarizeUnaryRequest({ operation: "images", model, routing, outputLimits, identifiers })
     return choosesForm ? { ...reading, draws: { choosesForm } } : reading
   })
 }

@@ -6,13 +6,13 @@ import { relayStream } from "./relay-stream.ts"
 import { decodeUsage } from "./usage.ts"
 
 test("the answers that are paid for are those made to choose from, for each prompt", () => {
-  const asked = (more: object) => readRequest({ model: "a/b", prompt: "x", ...more }).asks.candidates
-  expect(asked({})).toBe(1)
-  expect(asked({ n: 3 })).toBe(3)
-  expect(asked({ n: 2, best_of: 5 })).toBe(5)
-  expect(asked({ prompt: ["x", "y"], n: 2, best_of: 5 })).toBe(10)
-  expect(asked({ prompt: [1, 2, 3] })).toBe(1)
-  expect(asked({ prompt: [[1, 2], [3]] })).toBe(2)
+  const candidatesOf = (more: object) => readRequest({ model: "a/b", prompt: "x", ...more }).outputLimits.candidates
+  expect(candidatesOf({})).toBe(1)
+  expect(candidatesOf({ n: 3 })).toBe(3)
+  expect(candidatesOf({ n: 2, best_of: 5 })).toBe(5)
+  expect(candidatesOf({ prompt: ["x", "y"], n: 2, best_of: 5 })).toBe(10)
+  expect(candidatesOf({ prompt: [1, 2, 3] })).toBe(1)
+  expect(candidatesOf({ prompt: [[1, 2], [3]] })).toBe(2)
 })
 
 describe("usage", () => {
@@ -37,11 +37,12 @@ describe("usage", () => {
 describe("a stream", () => {
   const chunk = (choices: object[], more = {}) =>
     `data: ${JSON.stringify({ id: "c", model: "up", choices, ...more })}\n\n`
-  const said = (text: string, finish_reason: string | null = null, index = 0) => chunk([{ text, index, finish_reason }])
+  const textChunk = (text: string, finish_reason: string | null = null, index = 0) =>
+    chunk([{ text, index, finish_reason }])
   const DONE = "data: [DONE]\n\n"
   const through = (pieces: readonly string[]) => {
     const relay = relaying(
-      relayStream({ model: "a/b", reading: { ...streamReading("completions"), usageAsked: false } }),
+      relayStream({ model: "a/b", reading: { ...streamReading("completions"), usageRequested: false } }),
     )
     const passed = pieces.map((piece) => relay.push(piece)).join("") + relay.finish()
     return { passed, events: relay.events }
@@ -49,9 +50,9 @@ describe("a stream", () => {
 
   test("a stream is the same wherever its bytes are cut", () => {
     const whole = [
-      said("Gr\\u00fc\\u00df"),
-      said(" dich"),
-      said("", "stop"),
+      textChunk("Gr\\u00fc\\u00df"),
+      textChunk(" dich"),
+      textChunk("", "stop"),
       chunk([], { usage: { prompt_tokens: 1 } }),
       DONE,
     ].join("")
@@ -62,7 +63,14 @@ describe("a stream", () => {
   })
 
   test("a stream keeps candidates apart, and means something from its first letter on", () => {
-    const { events } = through([said(""), said("a"), said("b", null, 1), said("", "length"), said("", "stop", 1), DONE])
+    const { events } = through([
+      textChunk(""),
+      textChunk("a"),
+      textChunk("b", null, 1),
+      textChunk("", "length"),
+      textChunk("", "stop", 1),
+      DONE,
+    ])
     expect(events.find(isMeaningful)).toEqual({ type: "part-delta", candidate: 0, part: 0, text: "a" })
     const ends = events.filter(({ type }) => type === "candidate-end")
     expect(ends).toMatchObject([
@@ -73,8 +81,8 @@ describe("a stream", () => {
   })
 
   test("a stream is incomplete while a candidate continues, and errors in it are reported", () => {
-    expect(through([said("a"), said("", "stop", 1)]).events.at(-1)?.type).not.toBe("stream-end")
-    const { events } = through([said("a"), 'data: {"error":{"message":"No more."}}\n\n'])
+    expect(through([textChunk("a"), textChunk("", "stop", 1)]).events.at(-1)?.type).not.toBe("stream-end")
+    const { events } = through([textChunk("a"), 'data: {"error":{"message":"No more."}}\n\n'])
     expect(events.at(-1)).toMatchObject({ type: "stream-error" })
     expect(through(["data: {oops\n\n"]).events).toMatchObject([{ type: "stream-error" }])
   })

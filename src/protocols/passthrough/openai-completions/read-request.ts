@@ -27,14 +27,14 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
     const { model, routing } = readModelChoice(body, { rest: envelope?.rest })
     const identifiers = readIdentifiers(body, OPENAI_IDENTIFIERS)
     const prompts = prompt(body.prompt)
-    const asks = checkSettings(body, prompts)
+    const outputLimits = checkSettings(body, prompts)
     return {
       operation: "completions",
       model,
       stream: stream(body.stream) ?? false,
       framing: "events",
-      usageAsked: streamOptions(body.stream_options) ?? false,
-      asks,
+      usageRequested: streamOptions(body.stream_options) ?? false,
+      outputLimits,
       ...(identifiers && { identifiers }),
       routing,
       headers: NO_HEADERS,
@@ -53,8 +53,8 @@ function checkSettings(body: JsonObject, prompts: number): OutputLimits {
   logprobs(body.logprobs)
   user(body.user)
   // Those that are made to choose from are billed like those that are shown.
-  const made = Math.max(candidates(body.n) ?? 1, bestOf(body.best_of) ?? 1)
-  return { maxOutputTokens: maxTokens(body.max_tokens), candidates: made * prompts }
+  const perPrompt = Math.max(candidates(body.n) ?? 1, bestOf(body.best_of) ?? 1)
+  return { maxOutputTokens: maxTokens(body.max_tokens), candidates: perPrompt * prompts }
 }
 
 /** How many there are. */
@@ -98,7 +98,7 @@ function isTokens(value: Json): boolean {
 
 export function requestEdits(reading: RequestSummary, target: RelayTarget): JsonEdit[] {
   const edits = gatewayEdits(reading, target)
-  if (reading.stream && !reading.usageAsked && target.streamUsage === "ask") {
+  if (reading.stream && !reading.usageRequested && target.streamUsage === "ask") {
     edits.push({ path: ["stream_options", "include_usage"], set: "true" })
   }
   return edits

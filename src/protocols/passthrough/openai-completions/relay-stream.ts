@@ -76,12 +76,12 @@ function finishReasonOf(word: string) {
   return { reason: word === "length" ? "length" : word === "content_filter" ? "filtered" : "stop", word } as const
 }
 
-function editCompletionFrame(frame: SseFrame, { model, reading: { usageAsked } }: RelayContext): string {
+function editCompletionFrame(frame: SseFrame, { model, reading: { usageRequested } }: RelayContext): string {
   const { raw, data } = frame
   const outlined = data === undefined || data === DONE ? undefined : outlineJson(data)
   if (data === undefined || !outlined) return raw
   const edits: JsonEdit[] = findMember(outlined, "model") ? [{ path: ["model"], set: asciiJson(model) }] : []
-  const usage = usageAsked ? undefined : findMember(outlined, "usage")
+  const usage = usageRequested ? undefined : findMember(outlined, "usage")
   if (usage) {
     const choices = findMember(outlined, "choices")
     const isEmpty = choices && /^\[\s*\]$/.test(data.slice(choices.valueStart, choices.end))

@@ -9,7 +9,11 @@ const picture = { type: "image_url", image_url: { url: "data:image/png;base64,AA
 
 describe("a request", () => {
   test.each([["a text"], [["two", "texts"]], [[part, picture]]])("a request may judge %j", (input) => {
-    expect(readRequest({ model: "a/b", input })).toMatchObject({ model: "a/b", stream: false, asks: { candidates: 1 } })
+    expect(readRequest({ model: "a/b", input })).toMatchObject({
+      model: "a/b",
+      stream: false,
+      outputLimits: { candidates: 1 },
+    })
   })
 
   test("a request without a model is for the one that OpenAI would take", () => {
@@ -49,8 +53,8 @@ describe("an answer", () => {
   })
 
   test("an answer tells what was used, where its host does", () => {
-    const told = '"usage":{"prompt_tokens":7,"completion_tokens":0,"total_tokens":7}'
-    expect(pass(`{"id":"1","model":"m","results":[],${told}}`)?.usage).toMatchObject({ input: 7 })
+    const usage = '"usage":{"prompt_tokens":7,"completion_tokens":0,"total_tokens":7}'
+    expect(pass(`{"id":"1","model":"m","results":[],${usage}}`)?.usage).toMatchObject({ input: 7 })
   })
 
   test("an answer without results is none", () => {

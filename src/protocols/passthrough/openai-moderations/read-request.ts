@@ -11,8 +11,8 @@ export function readRequest(body: JsonObject): RequestSummary {
   return runFieldChecks(() => {
     const { model, routing } = readModelChoice(body, { usual: USUAL_MODEL })
     input(body.input)
-    const asks = { maxOutputTokens: 0, candidates: 1 }
-    return summarizeUnaryRequest({ operation: "moderations", model, routing, asks })
+    const outputLimits = { maxOutputTokens: 0, candidates: 1 }
+    return summarizeUnaryRequest({ operation: "moderations", model, routing, outputLimits })
   })
 }
 

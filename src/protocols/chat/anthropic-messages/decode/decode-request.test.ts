@@ -55,9 +55,9 @@ describe("how hard to think", () => {
     [{ thinking: { type: "disabled" }, output_config: { effort: "low" } }, { effort: "none" }],
     [{ thinking: { type: "between_tools" } }, undefined],
   ]
-  for (const [said, expected] of cases) {
-    test(JSON.stringify(said), () => {
-      const { reasoning } = decoded({ ...plain, ...said }).settings
+  for (const [members, expected] of cases) {
+    test(JSON.stringify(members), () => {
+      const { reasoning } = decoded({ ...plain, ...members }).settings
       expect(reasoning as object | undefined).toEqual(expected)
     })
   }

@@ -17,7 +17,7 @@ export function decodeSettings(body: JsonObject, { held, left }: BodyClaim): Cha
     return typeof value === "number" ? value : undefined
   }
   const endUser = readEndUser(body, { held, left })
-  const said = {
+  const settings = {
     maxOutputTokens: number("max_tokens"),
     temperature: number("temperature"),
     topP: number("top_p"),
@@ -26,7 +26,7 @@ export function decodeSettings(body: JsonObject, { held, left }: BodyClaim): Cha
     ...readOutput(body, { held, left }),
     endUser,
   }
-  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
 }
 
 function readStop({ stop_sequences: stop }: JsonObject, held: FieldClaim): string[] | undefined {

@@ -15,7 +15,7 @@ const closing = { type: "message_delta", delta: { stop_reason: "end_turn" }, usa
 const block = (index: number, content_block: object) => ({ type: "content_block_start", index, content_block })
 const delta = (index: number, change: object) => ({ type: "content_block_delta", index, delta: change })
 const stop = (index: number) => ({ type: "content_block_stop", index })
-const said = (...data: MessageEventData): readonly ContentPart[] =>
+const partsOf = (...data: MessageEventData): readonly ContentPart[] =>
   assembleResponse(readStream([events(opening, ...data, closing, { type: "message_stop" })])).candidates[0]?.parts ?? []
 
 describe("a stream tells", () => {
@@ -86,7 +86,7 @@ describe("a stream tells", () => {
       [own({ type: "compaction", content: "ab" })],
     ],
   ]
-  for (const [name, data, expected] of cases) test(name, () => expect(said(...data) as object[]).toEqual(expected))
+  for (const [name, data, expected] of cases) test(name, () => expect(partsOf(...data) as object[]).toEqual(expected))
 })
 
 describe("a host may", () => {
@@ -120,7 +120,7 @@ describe("a host may", () => {
     ],
     ["grow what was never opened", [delta(3, { type: "text_delta", text: "x" }), stop(3)], []],
   ]
-  for (const [name, data, expected] of cases) test(name, () => expect(said(...data) as object[]).toEqual(expected))
+  for (const [name, data, expected] of cases) test(name, () => expect(partsOf(...data) as object[]).toEqual(expected))
 
   test("a host may say anything at all, and every part that starts ends", () => {
     const kind = fc.constantFrom(

@@ -133,13 +133,13 @@ export class MessageStreamDecoder {
   }
 
   private stop({ delta, usage }: JsonObject): StreamEvent[] {
-    const said = isObject(delta) ? delta : {}
+    const change = isObject(delta) ? delta : {}
     const counts = serverToolUse(usage)
-    const beside: StreamEvent[] = counts ? [{ type: "foreign", protocol: PROTOCOL, value: counts }] : []
-    const noted = [...beside, ...this.note(decodeUsage(usage))]
-    if (typeof said.stop_reason !== "string") return noted
+    const foreign: StreamEvent[] = counts ? [{ type: "foreign", protocol: PROTOCOL, value: counts }] : []
+    const noted = [...foreign, ...this.note(decodeUsage(usage))]
+    if (typeof change.stop_reason !== "string") return noted
     this.stopped = true
-    const finish = decodeFinish(said.stop_reason, said.stop_sequence)
+    const finish = decodeFinish(change.stop_reason, change.stop_sequence)
     return [...this.stopBlocks(), { type: "candidate-end", candidate: 0, finish }, ...noted]
   }
 

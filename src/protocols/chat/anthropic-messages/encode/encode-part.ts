@@ -151,13 +151,13 @@ function callBlock(part: ToolCallPart, writing: AnthropicEncodeContext): JsonObj
 
 function resultBlock(part: ToolResultPart, writing: AnthropicEncodeContext): JsonObject | undefined {
   const { callId, parts, isError, name } = part
-  const [found, ...said] = parts
+  const [found, ...results] = parts
   if (writing.own && name !== undefined) {
     const content = found?.kind === "foreign" ? { content: found.value } : undefined
     const failed = part.isRemote ? { is_error: isError } : undefined
     return { type: `${name}_tool_result`, tool_use_id: callId, ...failed, ...content }
   }
-  if (part.isRemote) return remoteResult(part, said)
+  if (part.isRemote) return remoteResult(part, results)
   const content = loneText(parts) ?? encodeParts(parts, { place: "result", writing })
   // A list of nothing and no list at all are the same to the vendor; a string was written as one.
   const filled = typeof content === "string" || content.length > 0

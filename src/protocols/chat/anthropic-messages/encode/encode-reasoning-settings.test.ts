@@ -9,7 +9,7 @@ const NEWER: ThinkingTraits = { efforts: ["low", "medium", "high", "xhigh", "max
 const OLDER: ThinkingTraits = { thinkingTokens: { min: 1024 } }
 const BETWEEN: ThinkingTraits = { efforts: ["low", "medium", "high"], thinkingTokens: { min: 1024 } }
 
-function asked(reasoning: ReasoningSettings, traits: ThinkingTraits) {
+function encodeReasoning(reasoning: ReasoningSettings, traits: ThinkingTraits) {
   const request = {
     ...{ model: "a/b", instructions: [], tools: [], stream: false, routing: { fallback: [] } },
     turns: [{ role: "user", parts: [{ kind: "text", text: "Hi" }] }],
@@ -73,10 +73,10 @@ test.each<[string, ReasoningSettings, ThinkingTraits, unknown, string | undefine
   ],
   ["nothing at all", { effort: "none" }, OLDER, { type: "disabled" }, undefined, []],
 ])("%s", (_, wish, traits, thinking, effort, losses) => {
-  const said = asked(wish, traits)
-  expect(said.thinking).toEqual(thinking as never)
-  expect(said.effort).toBe(effort as never)
-  expect(said.lost.map((loss) => loss.split(" ")[1] ?? "")).toEqual(losses)
+  const encoded = encodeReasoning(wish, traits)
+  expect(encoded.thinking).toEqual(thinking as never)
+  expect(encoded.effort).toBe(effort as never)
+  expect(encoded.lost.map((loss) => loss.split(" ")[1] ?? "")).toEqual(losses)
 })
 
 test("a temperature is not sent to a model that rejects it", () => {
@@ -93,7 +93,7 @@ test("a temperature is not sent to a model that rejects it", () => {
 test("an older model is not asked to think on where its thoughts before its calls are not there", () => {
   const thought = (mintedBy: string) =>
     ({ kind: "reasoning", form: "full", text: "hm", sealed: { mintedBy, data: "s" } }) as const
-  const said = (mintedBy: string) =>
+  const thinkingWith = (mintedBy: string) =>
     encoded(
       {
         ...{ model: "a/b", instructions: [], stream: false, routing: { fallback: [] } },
@@ -108,6 +108,6 @@ test("an older model is not asked to think on where its thoughts before its call
       },
       OLDER,
     ).body.thinking
-  expect(said("anthropic")).toEqual({ type: "enabled", budget_tokens: 2000 })
-  expect(said("somebody")).toBeUndefined()
+  expect(thinkingWith("anthropic")).toEqual({ type: "enabled", budget_tokens: 2000 })
+  expect(thinkingWith("somebody")).toBeUndefined()
 })

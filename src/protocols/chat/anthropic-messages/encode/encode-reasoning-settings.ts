@@ -30,11 +30,11 @@ export function ownThinking({ effort, budgetTokens, show }: ReasoningSettings): 
   if (effort === "none") return { thinking: { type: "disabled" } }
   const display = show === undefined ? undefined : DISPLAYS[show]
   const shown = display !== undefined && { display }
-  const said = effort !== undefined && { effort }
+  const effortMember = effort !== undefined && { effort }
   if (budgetTokens !== undefined) {
-    return { thinking: { type: "enabled", budget_tokens: budgetTokens, ...shown }, ...said }
+    return { thinking: { type: "enabled", budget_tokens: budgetTokens, ...shown }, ...effortMember }
   }
-  return show === undefined ? { ...said } : { thinking: { type: "adaptive", ...shown }, ...said }
+  return show === undefined ? { ...effortMember } : { thinking: { type: "adaptive", ...shown }, ...effortMember }
 }
 
 export function encodeThinking(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
@@ -56,12 +56,14 @@ function byBudget(wish: ReasoningSettings, around: ThinkingContext): AnthropicTh
     return {}
   }
   const { effort, budgetTokens, show } = wish
-  const asked = budgetTokens ?? budgetOf(effort ?? "medium")
+  const requested = budgetTokens ?? budgetOf(effort ?? "medium")
   if (budgetTokens === undefined && effort !== undefined && !efforts) {
-    losses.push(approximated.hint("reasoning.effort", `the model accepts a token budget; ${effort} becomes ${asked}`))
+    losses.push(
+      approximated.hint("reasoning.effort", `the model accepts a token budget; ${effort} becomes ${requested}`),
+    )
   }
   if (show === "hidden") losses.push(dropped.hint("reasoning.show", "the model always shows its reasoning"))
-  const budget = fitThinkingBudget(asked, around)
+  const budget = fitThinkingBudget(requested, around)
   const word = efforts && wordFor(effort, around)
   return {
     ...(budget !== undefined && { thinking: { type: "enabled", budget_tokens: budget } }),
@@ -106,7 +108,7 @@ function wordFor(effort: ReasoningSettings["effort"], { writing }: ThinkingConte
 }
 
 /** A budget within the vendor's bounds; undefined where there is none, and the model thinks as it sees fit. */
-function fitThinkingBudget(asked: number, { maxTokens, forced, writing }: ThinkingContext): number | undefined {
+function fitThinkingBudget(requested: number, { maxTokens, forced, writing }: ThinkingContext): number | undefined {
   const { losses, thinkingTokens } = writing
   const { min: least = LEAST_BUDGET, max: most = maxTokens - 1 } = thinkingTokens ?? {}
   if (forced || maxTokens <= least) {
@@ -116,8 +118,8 @@ function fitThinkingBudget(asked: number, { maxTokens, forced, writing }: Thinki
     losses.push(approximated.hint("reasoning.budgetTokens", why))
     return undefined
   }
-  const budget = Math.min(Math.max(Math.floor(asked), least), most, maxTokens - 1)
-  if (budget !== asked) {
+  const budget = Math.min(Math.max(Math.floor(requested), least), most, maxTokens - 1)
+  if (budget !== requested) {
     const why = `a reasoning budget must be at least ${least} tokens and below the output limit`
     losses.push(approximated.hint("reasoning.budgetTokens", why))
   }

@@ -152,7 +152,7 @@ test("an answer is held to what of a schema the vendor knows; the rest is told t
   ])
 })
 
-const text = (said: string, at = "m"): ContentPart => ({ kind: "text", at, text: said })
+const text = (value: string, at = "m"): ContentPart => ({ kind: "text", at, text: value })
 const call = (id: string): ContentPart => ({
   kind: "tool-call",
   id,
@@ -166,7 +166,7 @@ const turn = (role: ConversationTurn["role"], ...parts: ContentPart[]): Conversa
   at: "messages[0]",
   parts,
 })
-const spoken = (...turns: ConversationTurn[]) => {
+const encodeTurns = (...turns: ConversationTurn[]) => {
   const { body, lost } = encoded(foreignRequest({ turns }))
   return { messages: body.messages, system: body.system, lost }
 }
@@ -176,7 +176,7 @@ describe("turns", () => {
   const answer = (id: string) => ({ type: "tool_result", tool_use_id: id, content: "ok" })
 
   test("results of calls made together stand in one message, before what else is said", () => {
-    const { messages, lost } = spoken(
+    const { messages, lost } = encodeTurns(
       turn("user", text("hi")),
       turn("assistant", text("let me", "m[0]")),
       turn("assistant", call("1"), call("2")),
@@ -193,7 +193,7 @@ describe("turns", () => {
   })
 
   test("instructions before all turns are the system's; later ones are said as the user", () => {
-    const { messages, system, lost } = spoken(
+    const { messages, system, lost } = encodeTurns(
       turn("instruction", text("be kind")),
       turn("user", text("hi")),
       turn("instruction", text("shout")),
@@ -207,7 +207,7 @@ describe("turns", () => {
   })
 
   test("the first turn is the user's, and empty turns are left out", () => {
-    expect(spoken(turn("assistant", text("hi")), turn("user", text(" ")), turn("user"))).toMatchObject({
+    expect(encodeTurns(turn("assistant", text("hi")), turn("user", text(" ")), turn("user"))).toMatchObject({
       messages: [
         { role: "user", content: "." },
         { role: "assistant", content: "hi" },
@@ -217,15 +217,15 @@ describe("turns", () => {
   })
 
   test("an answer that was begun ends without white space", () => {
-    expect(spoken(turn("user", text("hi")), turn("assistant", text("so ")))).toMatchObject({
+    expect(encodeTurns(turn("user", text("hi")), turn("assistant", text("so ")))).toMatchObject({
       messages: [{}, { role: "assistant", content: "so" }],
       lost: ["approximated messages[0] (hint)"],
     })
-    expect(spoken(turn("user", text("hi")), turn("assistant", text("so ", "m[0]"))).messages).toMatchObject([
+    expect(encodeTurns(turn("user", text("hi")), turn("assistant", text("so ", "m[0]"))).messages).toMatchObject([
       {},
       { content: [{ type: "text", text: "so" }] },
     ])
-    expect(spoken(turn("assistant", text("so ")), turn("user", text("hi "))).messages).toMatchObject([
+    expect(encodeTurns(turn("assistant", text("so ")), turn("user", text("hi "))).messages).toMatchObject([
       {},
       { content: "so " },
       { content: "hi " },
@@ -246,7 +246,7 @@ describe("turns", () => {
       isError: false,
       parts: [marked("d[0]", "1h")],
     }
-    const { messages, lost } = spoken(
+    const { messages, lost } = encodeTurns(
       turn("user", marked("a[0]"), marked("b[0]", "1h"), marked("c[0]")),
       turn("assistant", call("1")),
       turn("user", inner, marked("e[0]", "1h")),
@@ -284,10 +284,10 @@ describe("turns", () => {
 })
 
 describe("content", () => {
-  const said = (part: ContentPart, role: ConversationTurn["role"] = "user") => {
+  const encodeOne = (part: ContentPart, role: ConversationTurn["role"] = "user") => {
     const before =
       role === "user" ? [turn("user", text("hi")), turn("assistant", text("yes"))] : [turn("user", text("hi"))]
-    const { messages, lost } = spoken(...before, turn(role, part))
+    const { messages, lost } = encodeTurns(...before, turn(role, part))
     return { content: (messages as { content: unknown }[])[before.length]?.content, lost }
   }
   const media = (part: Partial<Extract<ContentPart, { kind: "media" }>>): ContentPart =>
@@ -399,7 +399,7 @@ describe("content", () => {
     ],
   ]
   for (const [name, part, role, content, lost] of cases) {
-    test(name, () => expect(said(part, role)).toEqual({ content, lost }))
+    test(name, () => expect(encodeOne(part, role)).toEqual({ content, lost }))
   }
 
   test("that cannot be sent is refused", () => {
@@ -439,14 +439,16 @@ describe("tools", () => {
     protocol: "x",
     value: {},
   }
-  const asked = (changes: Partial<ChatRequest>) => {
+  const encodeToolsOf = (changes: Partial<ChatRequest>) => {
     const { body, lost } = encoded(foreignRequest(changes))
     return { tools: body.tools, choice: body.tool_choice, lost }
   }
 
   test("tools become the vendor's, those it runs too", () => {
     expect(
-      asked({ tools: [f, { kind: "custom", name: "c", at: "c", format: { type: "grammar" } }, search, images] }),
+      encodeToolsOf({
+        tools: [f, { kind: "custom", name: "c", at: "c", format: { type: "grammar" } }, search, images],
+      }),
     ).toEqual({
       tools: [
         { name: "f", input_schema: { type: "object", properties: {} } },
@@ -460,20 +462,22 @@ describe("tools", () => {
 
   test("search where the user is, however deep that was said", () => {
     const user_location = { type: "approximate", city: "Basel" }
-    const said = (value: object) => asked({ tools: [{ ...search, value: value as never }] })
+    const encodeSearch = (value: object) => encodeToolsOf({ tools: [{ ...search, value: value as never }] })
     const expected = { tools: [{ type: "web_search_20250305", name: "web_search", user_location }], lost: [] }
-    expect(said({ user_location })).toMatchObject(expected)
-    expect(said({ user_location: { type: "approximate", approximate: { city: "Basel" } } })).toMatchObject(expected)
+    expect(encodeSearch({ user_location })).toMatchObject(expected)
+    expect(encodeSearch({ user_location: { type: "approximate", approximate: { city: "Basel" } } })).toMatchObject(
+      expected,
+    )
   })
 
   test("tools take an object, whatever their schema says at its top", () => {
     const variant = (name: string) => ({ properties: { [name]: {}, both: {} }, required: [name, "both"] })
-    expect(asked({ tools: [{ ...f, parameters: { anyOf: [variant("a"), variant("b")] } }] })).toMatchObject({
+    expect(encodeToolsOf({ tools: [{ ...f, parameters: { anyOf: [variant("a"), variant("b")] } }] })).toMatchObject({
       tools: [{ input_schema: { type: "object", properties: { a: {}, b: {}, both: {} }, required: ["both"] } }],
       lost: ["approximated tools[0].parameters.anyOf (meaning)"],
     })
     const $defs = { a: { type: "object", properties: { x: {} } } }
-    expect(asked({ tools: [{ ...f, strict: true, parameters: { $ref: "#/$defs/a", $defs } }] }).tools).toEqual([
+    expect(encodeToolsOf({ tools: [{ ...f, strict: true, parameters: { $ref: "#/$defs/a", $defs } }] }).tools).toEqual([
       {
         name: "f",
         input_schema: {
@@ -486,10 +490,12 @@ describe("tools", () => {
       },
     ])
     expect(
-      asked({ tools: [{ ...f, parameters: { $ref: "#/$defs/a", $defs: { a: { $ref: "#/$defs/a" } } } }] }).lost,
+      encodeToolsOf({ tools: [{ ...f, parameters: { $ref: "#/$defs/a", $defs: { a: { $ref: "#/$defs/a" } } } }] }).lost,
     ).toEqual([])
     const { parameters: _, ...bare } = f
-    expect(asked({ tools: [bare] }).tools).toEqual([{ name: "f", input_schema: { type: "object", properties: {} } }])
+    expect(encodeToolsOf({ tools: [bare] }).tools).toEqual([
+      { name: "f", input_schema: { type: "object", properties: {} } },
+    ])
   })
 
   const choices: [object, object | undefined][] = [
@@ -505,13 +511,13 @@ describe("tools", () => {
   ]
   for (const [changes, expected] of choices) {
     test(JSON.stringify(changes), () => {
-      const { choice } = asked({ tools: [f, search], ...changes })
+      const { choice } = encodeToolsOf({ tools: [f, search], ...changes })
       expect(choice as object | undefined).toEqual(expected)
     })
   }
 
   test("tools that may not be called are left out", () => {
-    const { tools } = asked({ tools: [f, search], toolChoice: { mode: "some", names: ["f"], required: false } })
+    const { tools } = encodeToolsOf({ tools: [f, search], toolChoice: { mode: "some", names: ["f"], required: false } })
     expect(tools).toHaveLength(1)
   })
 

@@ -13,10 +13,10 @@ import { encodeParts, loneText } from "./encode-part.ts"
 import { encodeSettings } from "./encode-settings.ts"
 import { encodeTools } from "./encode-tools.ts"
 
-export function encodeRequest(asked: ChatRequest, context: UpstreamRequestContext): JsonObject {
-  const writing: AnthropicEncodeContext = { ...context, own: isOwn(asked.extra) }
-  const said = context.lacksRemoteServers ? withoutServers(asked, context.losses) : asked
-  const request = writing.own ? said : limitCacheMarks(said, context.losses)
+export function encodeRequest(original: ChatRequest, context: UpstreamRequestContext): JsonObject {
+  const writing: AnthropicEncodeContext = { ...context, own: isOwn(original.extra) }
+  const supported = context.lacksRemoteServers ? withoutServers(original, context.losses) : original
+  const request = writing.own ? supported : limitCacheMarks(supported, context.losses)
   const { instructions, turns } = writing.own ? request : withLeadingInstructions(request, writing)
   const { members, instruction } = encodeSettings(request, writing)
   const system = encodeSystem(instructions, { instruction, writing })

@@ -37,9 +37,9 @@ export function callOpening(
 export function wholeBlock(part: MediaPart | ForeignPart | ToolResultPart): JsonObject | undefined {
   if (part.kind === "foreign") return part.protocol === PROTOCOL ? (part.value as JsonObject) : undefined
   if (part.kind === "media" || part.name === undefined) return undefined
-  const [found, ...said] = part.parts
+  const [found, ...content] = part.parts
   if (found?.kind !== "foreign") return undefined
-  if (found.protocol !== PROTOCOL) return part.isRemote ? remoteResult(part, said) : undefined
+  if (found.protocol !== PROTOCOL) return part.isRemote ? remoteResult(part, content) : undefined
   const members = isOwn(part.extra) ? part.extra.members : {}
   return { type: `${part.name}_tool_result`, tool_use_id: part.callId, content: found.value, ...members }
 }

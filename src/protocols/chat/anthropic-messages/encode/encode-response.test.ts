@@ -12,13 +12,13 @@ import { encloseCallSeal } from "../seals.ts"
 
 const { ingress, upstream } = anthropicMessagesCodec
 
-function told(response: Partial<ChatResponse>) {
+function encodeAnswer(response: Partial<ChatResponse>) {
   const losses: Loss[] = []
   const body = ingress.encodeResponse({ candidates: [], ...response }, encodeContext(losses))
   return { body, lost: losses.map(({ path, weight, how }) => `${how} ${path} (${weight})`) }
 }
 const answer = (parts: readonly ContentPart[], finish: CandidateFinish = { reason: "stop" }) =>
-  told({ candidates: [{ index: 0, parts, finish }] })
+  encodeAnswer({ candidates: [{ index: 0, parts, finish }] })
 
 test("a plain answer is encoded", () => {
   const response = {
@@ -26,7 +26,7 @@ test("a plain answer is encoded", () => {
     candidates: [{ index: 0, parts: [{ kind: "text", text: "hi" }], finish: { reason: "stop", word: "stop" } }],
     usage: { input: 5, cacheRead: 2, output: 3, reasoning: 4 },
   } as const
-  expect(told(response)).toEqual({
+  expect(encodeAnswer(response)).toEqual({
     body: {
       id: "msg_0123456789abcdefghijklmn",
       type: "message",
@@ -50,7 +50,7 @@ test("a plain answer is encoded", () => {
 
 test("what was used costs the same when it is read again", () => {
   const usage = { input: 5, cacheRead: 2, cacheWrite: 3, cacheWrite1h: 4, output: 3, reasoning: 4 }
-  const { body } = told({ usage })
+  const { body } = encodeAnswer({ usage })
   expect(upstream.decodeResponse(body, { id: "", minter: "m" })?.usage).toEqual(usage)
 })
 
@@ -81,8 +81,10 @@ describe("why it stopped", () => {
 
 test("an answer that does not say why it ended is told like one that stopped", () => {
   const call: ContentPart = { kind: "tool-call", id: "1", name: "f", arguments: "{}", runsAt: "client" }
-  expect(told({ candidates: [{ index: 0, parts: [call] }] }).body.stop_reason).toBe("tool_use")
-  expect(told({ candidates: [{ index: 0, parts: [{ kind: "text", text: "a" }] }] }).body.stop_reason).toBe("end_turn")
+  expect(encodeAnswer({ candidates: [{ index: 0, parts: [call] }] }).body.stop_reason).toBe("tool_use")
+  expect(encodeAnswer({ candidates: [{ index: 0, parts: [{ kind: "text", text: "a" }] }] }).body.stop_reason).toBe(
+    "end_turn",
+  )
 })
 
 test("a reason to stop that the protocol has no word for is named in the losses", () => {
@@ -255,7 +257,7 @@ test("seals of others cross the client and return whole; only their minter is se
 
 test("a second candidate cannot be shown", () => {
   const candidate = (index: number) => ({ index, parts: [{ kind: "text", text: String(index) }] as const })
-  expect(told({ candidates: [candidate(0), candidate(1)] })).toMatchObject({
+  expect(encodeAnswer({ candidates: [candidate(0), candidate(1)] })).toMatchObject({
     body: { content: [{ text: "0" }] },
     lost: ["dropped candidates[1] (meaning)"],
   })

@@ -68,10 +68,10 @@ function endUser({ endUser: user }: ChatSettings): JsonObject {
 }
 
 function maxTokens(
-  { maxOutputTokens: asked }: ChatSettings,
+  { maxOutputTokens: requested }: ChatSettings,
   { maxOutputTokens: most, losses }: AnthropicEncodeContext,
 ): number {
-  if (asked === undefined || asked <= most) return asked ?? most
+  if (requested === undefined || requested <= most) return requested ?? most
   losses.push(approximated.hint("maxOutputTokens", `the model generates at most ${most} tokens`))
   return most
 }
@@ -127,10 +127,10 @@ function sampling(
 
 function stopSequences(stop: ChatSettings["stop"], { losses }: AnthropicEncodeContext): JsonObject {
   if (!stop) return {}
-  const said = stop.filter((sequence) => sequence.trim() !== "")
-  if (said.length < stop.length)
+  const sequences = stop.filter((sequence) => sequence.trim() !== "")
+  if (sequences.length < stop.length)
     losses.push(dropped.meaning("stop", "the vendor does not accept white space as a stop sequence"))
-  return said.length > 0 ? { stop_sequences: said } : {}
+  return sequences.length > 0 ? { stop_sequences: sequences } : {}
 }
 
 const JSON_ONLY = "Answer with one JSON object and nothing else: no prose around it, no code fence."

@@ -188,14 +188,14 @@ test("no order of events makes a stream that breaks the grammar, and what it say
 })
 
 test("what is told in order is read again word for word, wherever it is cut", () => {
-  const said = fc.array(
+  const partList = fc.array(
     fc.record({
       start: fc.constantFrom<PartStart>({ kind: "text" }, call("1"), { kind: "reasoning", form: "full" }),
       texts: fc.array(fc.string({ unit: "grapheme", minLength: 1 }), { minLength: 1 }),
     }),
   )
   fc.assert(
-    fc.property(said, fc.nat(), (parts, cut) => {
+    fc.property(partList, fc.nat(), (parts, cut) => {
       const events = parts.flatMap((each, part) => [
         start(part, each.start),
         ...each.texts.map((text) => delta(part, text)),

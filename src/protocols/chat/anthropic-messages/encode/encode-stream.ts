@@ -32,7 +32,7 @@ class MessageStreamEncoder {
   private finish: CandidateFinish | undefined
   private usage: Usage = {}
   /** What events of this protocol's own say beside it. */
-  private beside: JsonObject = {}
+  private ownUsage: JsonObject = {}
   private blocks = 0
   private partsSeen = 0
   private readonly lost = new Set<string>()
@@ -77,7 +77,7 @@ class MessageStreamEncoder {
   }
 
   private takeForeign({ protocol, value }: Extract<StreamEvent, { type: "foreign" }>): void {
-    if (protocol === PROTOCOL && isObject(value)) this.beside = { ...this.beside, ...value }
+    if (protocol === PROTOCOL && isObject(value)) this.ownUsage = { ...this.ownUsage, ...value }
     if (protocol === PROTOCOL) return
     for (const path of foreignPaths(value)) {
       this.loseOnce(path, () => this.context.losses.push(dropped.hint(path, `only ${protocol} has this`)))
@@ -181,7 +181,7 @@ class MessageStreamEncoder {
     this.ended = true
     const { calls, refuses, context } = this
     const delta = encodeFinish(this.finish, { calls, refuses, losses: context.losses })
-    const usage = { ...encodeClosingUsage(this.usage), ...ownToolUse(this.beside) }
+    const usage = { ...encodeClosingUsage(this.usage), ...ownToolUse(this.ownUsage) }
     return [
       frame("message_delta", { type: "message_delta", delta, usage }),
       frame("message_stop", { type: "message_stop" }),

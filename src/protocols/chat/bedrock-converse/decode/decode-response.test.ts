@@ -303,10 +303,10 @@ const block = fc.oneof(
     }
   }),
   fc.tuple(id, json).map(([toolUseId, found]) => {
-    const told = { toolUseId, status: "success", type: "nova_code_interpreter_result" }
+    const toolResult = { toolUseId, status: "success", type: "nova_code_interpreter_result" }
     return {
-      whole: { toolResult: { ...told, content: [{ json: found }] } },
-      events: (at: number) => [start(at, { toolResult: told }), delta(at, { toolResult: [{ json: found }] })],
+      whole: { toolResult: { ...toolResult, content: [{ json: found }] } },
+      events: (at: number) => [start(at, { toolResult }), delta(at, { toolResult: [{ json: found }] })],
     }
   }),
   id.map((bytes) => ({

@@ -11,8 +11,8 @@ export function decodeStream(context: UpstreamResponseContext): StreamStep<SseFr
   return {
     push({ event, data }) {
       if (data === undefined || message.ended) return []
-      const said = parseEvent(data)
-      return said ? message.take(event, said) : [brokenEvent()]
+      const payload = parseEvent(data)
+      return payload ? message.take(event, payload) : [brokenEvent()]
     },
     /** A message that said why it stopped is whole, also without what it has used. */
     finish() {

@@ -18,15 +18,15 @@ interface ConverseMessage {
 const PLACEHOLDER_TEXT: JsonObject = { text: "." }
 
 export function encodeMessages(turns: readonly ConversationTurn[], writing: BedrockEncodeContext): JsonObject[] {
-  const spoken: ConverseMessage[] = []
-  for (const turn of turns) appendTurn(turn, { spoken, writing })
-  if (spoken[0]?.role !== "user") {
+  const messages: ConverseMessage[] = []
+  for (const turn of turns) appendTurn(turn, { messages, writing })
+  if (messages[0]?.role !== "user") {
     const why = "a conversation must begin with a user message: a placeholder was inserted"
     writing.losses.push(approximated.hint("messages", why))
-    spoken.unshift({ role: "user", results: [], others: [{ block: PLACEHOLDER_TEXT }] })
+    messages.unshift({ role: "user", results: [], others: [{ block: PLACEHOLDER_TEXT }] })
   }
-  endWithoutSpace(spoken.at(-1), { at: turns.at(-1)?.at ?? "messages", writing })
-  return spoken.map(({ role, results, others }) => {
+  endWithoutSpace(messages.at(-1), { at: turns.at(-1)?.at ?? "messages", writing })
+  return messages.map(({ role, results, others }) => {
     const content = withCachePoints([...results, ...others], writing)
     return { role, content: withText(content, writing) }
   })
@@ -48,21 +48,21 @@ function endWithoutSpace(
 
 function appendTurn(
   turn: ConversationTurn,
-  { spoken, writing }: { spoken: ConverseMessage[]; writing: BedrockEncodeContext },
+  { messages, writing }: { messages: ConverseMessage[]; writing: BedrockEncodeContext },
 ): void {
-  const { at = "messages", role: said, parts, extra } = turn
+  const { at = "messages", role: turnRole, parts, extra } = turn
   const { losses } = writing
   reportForeignFields(extra, { at, losses })
-  if (said === "instruction") {
+  if (turnRole === "instruction") {
     losses.push(approximated.meaning(at, "an instruction in the middle of the conversation is sent as a user message"))
   }
-  const role = said === "assistant" ? "assistant" : "user"
+  const role = turnRole === "assistant" ? "assistant" : "user"
   const placed = encodeParts(parts, { place: role, writing })
   if (placed.length === 0) return
-  let last = spoken.at(-1)
+  let last = messages.at(-1)
   if (last?.role !== role) {
     last = { role, results: [], others: [] }
-    spoken.push(last)
+    messages.push(last)
   }
   for (const each of placed) (each.block.toolResult === undefined ? last.others : last.results).push(each)
 }

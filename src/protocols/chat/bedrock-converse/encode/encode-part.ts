@@ -129,19 +129,19 @@ function callBlocks(part: ToolCallPart, { losses }: BedrockEncodeContext): JsonO
 function resultBlocks(part: ToolResultPart, writing: BedrockEncodeContext): JsonObject[] {
   const { callId, isError } = part
   const { family, losses } = writing
-  const isBeside = (each: ContentPart): each is MediaPart =>
+  const isOutside = (each: ContentPart): each is MediaPart =>
     each.kind === "media" && !family.inResults.includes(each.media)
-  const beside = part.parts.filter(isBeside)
-  for (const { at, media } of beside) {
+  const outside = part.parts.filter(isOutside)
+  for (const { at, media } of outside) {
     losses.push(approximated.hint(at ?? part.at ?? "messages", `${media} in a tool result is sent after the result`))
   }
-  const inside = part.parts.filter((each) => !isBeside(each))
+  const inside = part.parts.filter((each) => !isOutside(each))
   const content = encodeParts(inside, { place: "result", writing }).map(({ block }) => block)
-  if (content.length === 0) content.push({ text: beside.length > 0 ? "(see below)" : "(nothing)" })
+  if (content.length === 0) content.push({ text: outside.length > 0 ? "(see below)" : "(nothing)" })
   if (isError && !family.failures) {
     losses.push(approximated.hint(memberPath(part.at, "isError"), "the error is described in the text"))
     content.unshift({ text: "The tool failed:" })
   }
   const toolResult = { toolUseId: callId, content, ...(isError && family.failures && { status: "error" }) }
-  return [{ toolResult }, ...beside.map((each) => encodeMedia(each, writing))]
+  return [{ toolResult }, ...outside.map((each) => encodeMedia(each, writing))]
 }

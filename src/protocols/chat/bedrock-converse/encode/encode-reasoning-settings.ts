@@ -81,13 +81,15 @@ function encodeBudget(
   if (show !== undefined && show !== "full") {
     losses.push(dropped.hint("reasoning.show", "the model shows its full reasoning"))
   }
-  const asked = budgetTokens ?? (effort && budgetOf(effort))
-  if (asked === undefined) {
+  const requested = budgetTokens ?? (effort && budgetOf(effort))
+  if (requested === undefined) {
     losses.push(dropped.hint("reasoning", "the model reasons only with a token budget"))
     return NONE
   }
   if (budgetTokens === undefined) {
-    losses.push(approximated.hint("reasoning.effort", `the model accepts a token budget; ${effort} becomes ${asked}`))
+    losses.push(
+      approximated.hint("reasoning.effort", `the model accepts a token budget; ${effort} becomes ${requested}`),
+    )
   } else if (effort !== undefined) losses.push(dropped.hint("reasoning.effort", "the token budget sets the effort"))
   const maxTokens = Math.min(settings.maxOutputTokens ?? maxOutputTokens, maxOutputTokens)
   const least = Math.max(LEAST_BUDGET, thinkingTokens?.min ?? 0)
@@ -96,8 +98,8 @@ function encodeBudget(
     losses.push(dropped.hint("reasoning", "the output limit is too low for reasoning"))
     return NONE
   }
-  const budget = Math.min(Math.max(Math.floor(asked), least), most)
-  if (budget !== asked) {
+  const budget = Math.min(Math.max(Math.floor(requested), least), most)
+  if (budget !== requested) {
     const why = `a reasoning budget must be at least ${least} tokens and below the output limit`
     losses.push(approximated.hint(budgetTokens === undefined ? "reasoning.effort" : "reasoning.budgetTokens", why))
   }

@@ -3,7 +3,7 @@ import type { ContentPart, MediaPart, ToolCallPart } from "../../../../canonical
 import type { JsonObject } from "../../../../canonical/json.ts"
 import type { UpstreamRequestContext } from "../../../chat-codec.ts"
 import * as models from "../codec.fixture.ts"
-import { call, encoded, tool as f, refusal, request, result, said, toolSpec as spec, text } from "../codec.fixture.ts"
+import { call, encoded, tool as f, refusal, request, result, toolSpec as spec, text, turnOf } from "../codec.fixture.ts"
 
 const inline = (media: MediaPart["media"], mediaType: string, more: Partial<MediaPart> = {}): MediaPart => ({
   ...{ kind: "media", at: "p", media, source: { at: "inline", mediaType, base64: "AAAA" }, ...more },
@@ -12,7 +12,7 @@ const inline = (media: MediaPart["media"], mediaType: string, more: Partial<Medi
 const messages = (turns: Parameters<typeof request>[0], changes: Partial<UpstreamRequestContext> = {}) =>
   encoded(request({ tools: [f], ...turns }), changes).body.messages
 const content = (parts: readonly ContentPart[], changes: Partial<UpstreamRequestContext> = {}) => {
-  const { body, lost } = encoded(request({ turns: [said("user", ...parts)] }), changes)
+  const { body, lost } = encoded(request({ turns: [turnOf("user", ...parts)] }), changes)
   return { content: (body.messages as unknown as { content: JsonObject[] }[])[0]?.content, lost }
 }
 
@@ -29,7 +29,11 @@ describe("a conversation", () => {
   })
 
   test("a conversation has its leading instructions in the system, and later ones in the user's words", () => {
-    const turns = [said("instruction", text("first")), said("user", text("hi")), said("instruction", text("then"))]
+    const turns = [
+      turnOf("instruction", text("first")),
+      turnOf("user", text("hi")),
+      turnOf("instruction", text("then")),
+    ]
     const { body, lost } = encoded(request({ instructions: [text("zeroth")], turns }))
     expect(body.system).toEqual([{ text: "zeroth" }, { text: "first" }])
     expect(body.messages).toEqual([{ role: "user", content: [{ text: "hi" }, { text: "then" }] }])
@@ -38,12 +42,12 @@ describe("a conversation", () => {
 
   test("a conversation takes turns strictly, what tools found coming first", () => {
     const turns = [
-      said("user", text("a")),
-      said("user", text("b")),
-      said("assistant", call("1"), call("2")),
-      said("user", text("and")),
-      said("user", result("1")),
-      said("user", result("2", [], true)),
+      turnOf("user", text("a")),
+      turnOf("user", text("b")),
+      turnOf("assistant", call("1"), call("2")),
+      turnOf("user", text("and")),
+      turnOf("user", result("1")),
+      turnOf("user", result("2", [], true)),
     ]
     expect(messages({ turns })).toEqual([
       { role: "user", content: [{ text: "a" }, { text: "b" }] },
@@ -66,7 +70,7 @@ describe("a conversation", () => {
   })
 
   test("a conversation that the user does not begin gets an opening", () => {
-    const { body, lost } = encoded(request({ turns: [said("assistant", text("hello"))] }))
+    const { body, lost } = encoded(request({ turns: [turnOf("assistant", text("hello"))] }))
     expect(body.messages).toEqual([
       { role: "user", content: [{ text: "." }] },
       { role: "assistant", content: [{ text: "hello" }] },
@@ -75,7 +79,7 @@ describe("a conversation", () => {
   })
 
   test("a conversation says nothing of white space, and closes the gap", () => {
-    const turns = [said("user", text("a")), said("assistant", text(" \n")), said("user", text("b"))]
+    const turns = [turnOf("user", text("a")), turnOf("assistant", text(" \n")), turnOf("user", text("b"))]
     expect(messages({ turns })).toEqual([{ role: "user", content: [{ text: "a" }, { text: "b" }] }])
   })
 })
@@ -88,14 +92,14 @@ describe("a call", () => {
     ["no object", { arguments: "[1]" }, { input: "[1]" }, ["approximated p.arguments (meaning)"]],
   ])("a call with %s has it as its input", (_, more, input, expected) => {
     const { body, lost } = encoded(
-      request({ tools: [f], turns: [said("user", text("a")), said("assistant", { ...call("1"), ...more })] }),
+      request({ tools: [f], turns: [turnOf("user", text("a")), turnOf("assistant", { ...call("1"), ...more })] }),
     )
     expect(body.messages).toMatchObject([{}, { content: [{ toolUse: { toolUseId: "1", name: "f", input } }] }])
     expect(lost).toEqual(expected)
   })
 
   test("a call that another provider ran is left out, and what it found", () => {
-    const turns = [said("user", text("a")), said("assistant", { ...call("1"), runsAt: "provider" }, result("1"))]
+    const turns = [turnOf("user", text("a")), turnOf("assistant", { ...call("1"), runsAt: "provider" }, result("1"))]
     const { body, lost } = encoded(request({ turns }))
     expect(body.messages).toEqual([{ role: "user", content: [{ text: "a" }] }])
     expect(lost).toEqual(["dropped p (meaning)", "dropped p (meaning)"])
@@ -199,32 +203,37 @@ describe("media", () => {
 })
 
 describe("reasoning in the history", () => {
-  const spoken = (sealed: { mintedBy: string; data: string } | undefined) => {
+  const encodeSealed = (sealed: { mintedBy: string; data: string } | undefined) => {
     const part = { kind: "reasoning", form: "full", at: "p", text: "hm", ...(sealed && { sealed }) } as const
-    const { body, lost } = encoded(request({ turns: [said("user", text("a")), said("assistant", part, text("b"))] }))
+    const { body, lost } = encoded(
+      request({ turns: [turnOf("user", text("a")), turnOf("assistant", part, text("b"))] }),
+    )
     return { first: (body.messages as unknown as { content: JsonObject[] }[])[1]?.content[0], lost }
   }
 
   test("reasoning in the history goes back to its minter as it came", () => {
-    expect(spoken({ mintedBy: "the-minter", data: "c2ln" })).toEqual({
+    expect(encodeSealed({ mintedBy: "the-minter", data: "c2ln" })).toEqual({
       first: { reasoningContent: { reasoningText: { text: "hm", signature: "c2ln" } } },
       lost: [],
     })
     const redacted = { reasoningContent: { redactedContent: Buffer.from("cmVk").toString("base64") } }
-    expect(spoken({ mintedBy: "the-minter", data: "redacted:cmVk" }).first).toEqual(redacted)
+    expect(encodeSealed({ mintedBy: "the-minter", data: "redacted:cmVk" }).first).toEqual(redacted)
     const bytes = { reasoningContent: { redactedContent: "/wA=" } }
-    expect(spoken({ mintedBy: "the-minter", data: "redacted-bytes:/wA=" }).first).toEqual(bytes)
+    expect(encodeSealed({ mintedBy: "the-minter", data: "redacted-bytes:/wA=" }).first).toEqual(bytes)
   })
 
   test("reasoning that is sealed by another provider or unsealed is left out", () => {
-    expect(spoken({ mintedBy: "another", data: "x" })).toEqual({ first: { text: "b" }, lost: ["dropped p (hint)"] })
-    expect(spoken(undefined)).toEqual({ first: { text: "b" }, lost: ["dropped p (hint)"] })
+    expect(encodeSealed({ mintedBy: "another", data: "x" })).toEqual({
+      first: { text: "b" },
+      lost: ["dropped p (hint)"],
+    })
+    expect(encodeSealed(undefined)).toEqual({ first: { text: "b" }, lost: ["dropped p (hint)"] })
   })
 })
 
 test("an answer that was begun ends without white space", () => {
   const begun = (...words: string[]) =>
-    encoded(request({ turns: [said("user", text("hi")), said("assistant", ...words.map((each) => text(each)))] }))
+    encoded(request({ turns: [turnOf("user", text("hi")), turnOf("assistant", ...words.map((each) => text(each)))] }))
   expect(begun("so ", "far \n")).toMatchObject({
     body: { messages: [{}, { content: [{ text: "so " }, { text: "far" }] }] },
     lost: ["approximated messages[0] (hint)"],
@@ -241,9 +250,9 @@ describe("a cache mark", () => {
       request({
         instructions: [marked("a", "1h"), text("b")],
         turns: [
-          said("user", marked("c"), text("d")),
-          said("assistant", call("1")),
-          said("user", result("1", [marked("x")])),
+          turnOf("user", marked("c"), text("d")),
+          turnOf("assistant", call("1")),
+          turnOf("user", result("1", [marked("x")])),
         ],
         tools: [{ ...f, cacheMark: { ttl: "1h" } }],
       }),
@@ -294,7 +303,7 @@ describe("a cache mark", () => {
     [models.LLAMA, ["dropped p.cache_control (hint)", "dropped tools[0].cache_control (hint)"]],
   ])("a cache mark is for %s what it keeps", (model, expected) => {
     const tools = [{ ...f, cacheMark: { ttl: "1h" as const } }]
-    expect(encoded(request({ turns: [said("user", marked("a", "1h"))], tools }), { model }).lost).toEqual(expected)
+    expect(encoded(request({ turns: [turnOf("user", marked("a", "1h"))], tools }), { model }).lost).toEqual(expected)
   })
 })
 
@@ -304,7 +313,7 @@ test("what rides along from another protocol is named, member by member", () => 
     request({
       ...extra("top"),
       instructions: [{ ...text("a"), at: "i", ...extra("b") }],
-      turns: [{ ...said("user", text("c", extra("d"))), ...extra("e") }],
+      turns: [{ ...turnOf("user", text("c", extra("d"))), ...extra("e") }],
       tools: [{ ...f, ...extra("g") }],
     }),
   )

@@ -16,10 +16,10 @@ import { encodeThinking } from "./encode-reasoning-settings.ts"
 import { encodeSettings } from "./encode-settings.ts"
 import { encodeTools } from "./encode-tools.ts"
 
-export function encodeRequest(said: ChatRequest, context: UpstreamRequestContext): JsonObject {
+export function encodeRequest(original: ChatRequest, context: UpstreamRequestContext): JsonObject {
   const writing: BedrockEncodeContext = { ...context, family: familyOf(context.model), documents: new Set() }
   // Where nothing is kept, each mark is named as lost anyway.
-  const request = writing.family.caches ? limitCacheMarks(said, context.losses) : said
+  const request = writing.family.caches ? limitCacheMarks(original, context.losses) : original
   reportForeignFields(request.extra, { at: "", losses: context.losses })
   const { instructions, turns } = withLeadingInstructions(request, writing)
   const messages = encodeMessages(turns, writing)

@@ -4,7 +4,7 @@ import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"
 import type { UpstreamRequestContext } from "../../../chat-codec.ts"
 import * as models from "../codec.fixture.ts"
-import { call, encoded, tool as f, refusal, request, result, said, text } from "../codec.fixture.ts"
+import { call, encoded, tool as f, refusal, request, result, text, turnOf } from "../codec.fixture.ts"
 
 const settings = (given: ChatSettings, changes: Partial<UpstreamRequestContext> = {}) => {
   const { body, lost } = encoded(request({ settings: given }), changes)
@@ -233,7 +233,7 @@ describe("a wish to think", () => {
       sealed: { mintedBy: "the-minter", data: "s" },
     } as const
     const turns = (...before: readonly ContentPart[]) => [
-      ...[said("user", text("a")), said("assistant", ...before, call("1")), said("user", result("1"))],
+      ...[turnOf("user", text("a")), turnOf("assistant", ...before, call("1")), turnOf("user", result("1"))],
     ]
     const given = { tools: [f], settings: { reasoning: { budgetTokens: 2000 } } }
     const unsigned = encoded(request({ ...given, turns: turns() }))

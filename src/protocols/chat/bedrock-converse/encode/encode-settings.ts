@@ -46,8 +46,11 @@ function dropHints(settings: ChatSettings, { losses }: BedrockEncodeContext): vo
 }
 
 /** Left out, the vendor's own limit counts: what is named here is held against the account's quota at once. */
-function maxTokens({ maxOutputTokens: asked }: ChatSettings, { maxOutputTokens: most, losses }: BedrockEncodeContext) {
-  if (asked === undefined || asked <= most) return asked
+function maxTokens(
+  { maxOutputTokens: requested }: ChatSettings,
+  { maxOutputTokens: most, losses }: BedrockEncodeContext,
+) {
+  if (requested === undefined || requested <= most) return requested
   losses.push(approximated.hint("maxOutputTokens", `the model generates at most ${most} tokens`))
   return most
 }
@@ -93,14 +96,14 @@ function topKField(word: NonNullable<BedrockEncodeContext["family"]["topK"]>, to
 
 /** Claude tells which of them stopped it, where it is asked to. */
 function encodeStop({ stop }: ChatSettings, { family, losses, stream }: BedrockEncodeContext) {
-  const said = stop?.filter((sequence) => (family.isClaude ? sequence.trim() : sequence) !== "") ?? []
-  if (stop && said.length < stop.length) {
+  const sequences = stop?.filter((sequence) => (family.isClaude ? sequence.trim() : sequence) !== "") ?? []
+  if (stop && sequences.length < stop.length) {
     losses.push(dropped.meaning("stop", "the model does not accept white space as a stop sequence"))
   }
-  if (said.length === 0) return { stopSequences: {}, paths: {} }
+  if (sequences.length === 0) return { stopSequences: {}, paths: {} }
   const path = stream ? "/delta/stop_sequence" : "/stop_sequence"
   return {
-    stopSequences: { stopSequences: said },
+    stopSequences: { stopSequences: sequences },
     paths: family.isClaude ? { additionalModelResponseFieldPaths: [path] } : {},
   }
 }

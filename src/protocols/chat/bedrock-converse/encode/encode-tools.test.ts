@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import type { FunctionTool, HostedTool, ToolChoice } from "../../../../canonical/chat/chat-request.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"
 import * as models from "../codec.fixture.ts"
-import { call, encoded, tool as f, refusal, request, result, said, text } from "../codec.fixture.ts"
+import { call, encoded, tool as f, refusal, request, result, text, turnOf } from "../codec.fixture.ts"
 
 describe("a tool", () => {
   const tool = (more: Partial<FunctionTool>, model = models.CLAUDE) => {
@@ -12,8 +12,8 @@ describe("a tool", () => {
 
   test("a tool takes an object, whatever its schema says at the top", () => {
     const schema = (parameters: FunctionTool["parameters"]) => {
-      const { spec: made, lost } = tool(parameters === undefined ? {} : { parameters })
-      const { json } = (made?.inputSchema ?? {}) as { json?: JsonObject }
+      const { spec, lost } = tool(parameters === undefined ? {} : { parameters })
+      const { json } = (spec?.inputSchema ?? {}) as { json?: JsonObject }
       return { ...json, lost } as object
     }
     expect(schema({ properties: {} })).toEqual({ type: "object", properties: {}, lost: [] })
@@ -95,7 +95,7 @@ describe("a tool", () => {
 
 describe("a choice of tools", () => {
   const g = { ...f, at: "tools[1]", name: "g" }
-  const history = [said("user", text("a")), said("assistant", call("1")), said("user", result("1"))]
+  const history = [turnOf("user", text("a")), turnOf("assistant", call("1")), turnOf("user", result("1"))]
   const chosen = (toolChoice: ToolChoice | undefined, changes: { model?: string; turns?: typeof history } = {}) => {
     const { turns, ...context } = changes
     const given = request({ tools: [f, g], ...(toolChoice && { toolChoice }), ...(turns && { turns }) })

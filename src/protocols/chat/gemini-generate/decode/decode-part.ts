@@ -60,19 +60,19 @@ export class PartDecoder {
     const sealed = signature === undefined ? undefined : this.decoding.seal(signature)
     // What is not the signature itself came in an envelope of ours, from another vendor.
     const crossed = sealed !== undefined && sealed.data !== signature
-    const said = this.decodeKnown(members, at) ?? (sealed && isEmpty(members) ? emptyText() : undefined)
-    if (!said) return [foreignPart(wire, at)]
+    const part = this.decodeKnown(members, at) ?? (sealed && isEmpty(members) ? emptyText() : undefined)
+    if (!part) return [foreignPart(wire, at)]
     const extra = members.rest()
     const placed = { ...(at !== undefined && { at }), ...(extra && { extra }) }
-    if (!sealed) return [{ ...said, ...placed }]
-    if (said.kind === "tool-call") return [{ ...said, sealed, ...placed }]
-    if (said.kind === "reasoning") {
-      const form = crossed && said.text === "" ? "hidden" : said.form
-      return [{ ...said, form, sealed, ...placed }]
+    if (!sealed) return [{ ...part, ...placed }]
+    if (part.kind === "tool-call") return [{ ...part, sealed, ...placed }]
+    if (part.kind === "reasoning") {
+      const form = crossed && part.text === "" ? "hidden" : part.form
+      return [{ ...part, form, sealed, ...placed }]
     }
-    if (said.kind === "text" && said.text === "") return [{ ...hiddenReasoning(sealed), ...placed }]
+    if (part.kind === "text" && part.text === "") return [{ ...hiddenReasoning(sealed), ...placed }]
     const data = crossed ? sealed.data : OF_PART_BEFORE + sealed.data
-    return [{ ...said, ...placed }, hiddenReasoning({ ...sealed, data })]
+    return [{ ...part, ...placed }, hiddenReasoning({ ...sealed, data })]
   }
 
   private decodeKnown(members: GeminiFieldReader, at: string | undefined): DecodedGeminiPart | undefined {
@@ -99,10 +99,10 @@ export class PartDecoder {
     const name = result.take("name", text)
     const callId = this.answered(result, name)
     const response = result.take("response", object)
-    const { text: said, isError } = response ? decodeResult(response) : { text: "", isError: false }
+    const { text: resultText, isError } = response ? decodeResult(response) : { text: "", isError: false }
     const media = result.take("parts", list) ?? []
     const parts: ContentPart[] = [
-      ...(response ? [{ kind: "text", text: said } as const] : []),
+      ...(response ? [{ kind: "text", text: resultText } as const] : []),
       ...this.parts(media, partsAt),
     ]
     return { kind: "tool-result", callId, ...(name !== undefined && { name }), parts, isError }
@@ -112,9 +112,9 @@ export class PartDecoder {
     const source = code.take("code", text)
     if (source === undefined) return undefined
     const language = code.take("language", text)
-    const said = { ...(language !== undefined && { language }), code: source }
+    const args = { ...(language !== undefined && { language }), code: source }
     const id = this.named(code, CODE_TOOL)
-    return { kind: "tool-call", id, name: CODE_TOOL, arguments: JSON.stringify(said), runsAt: "provider" }
+    return { kind: "tool-call", id, name: CODE_TOOL, arguments: JSON.stringify(args), runsAt: "provider" }
   }
 
   private codeResult(result: GeminiFieldReader): ToolResultPart {
@@ -159,10 +159,10 @@ export class PartDecoder {
 
 /** Thoughts come summed up, never in full. */
 function thoughtOrText(members: GeminiFieldReader): TextPart | ReasoningPart | undefined {
-  const said = members.take("text", text)
-  if (said === undefined) return undefined
+  const value = members.take("text", text)
+  if (value === undefined) return undefined
   const isThought = members.take("thought", (value) => (typeof value === "boolean" ? value : undefined))
-  return isThought ? { kind: "reasoning", form: "summary", text: said } : { kind: "text", text: said }
+  return isThought ? { kind: "reasoning", form: "summary", text: value } : { kind: "text", text: value }
 }
 
 function hiddenReasoning(sealed: SealedContent): ReasoningPart {

@@ -34,8 +34,8 @@ function texts(value: Json): readonly string[] | undefined {
 
 /** A number of alternatives is of no use until probabilities are asked for. */
 function logprobs(config: GeminiFieldReader): number | undefined {
-  const asked = config.take("responseLogprobs", (value) => (value === true ? true : undefined))
-  return asked && (config.take("logprobs", whole) ?? 0)
+  const requested = config.take("responseLogprobs", (value) => (value === true ? true : undefined))
+  return requested && (config.take("logprobs", whole) ?? 0)
 }
 
 /** Types the canonical form has no word for, such as that of an enumeration, ride along with their schema. */

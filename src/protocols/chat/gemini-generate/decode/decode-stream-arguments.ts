@@ -72,10 +72,10 @@ function inside(
   holder: ArgumentHolder,
   { step, next }: { step: ArgumentPathStep; next: ArgumentPathStep | undefined },
 ): ArgumentHolder | undefined {
-  const there = read(holder, step)
-  if (typeof there === "object" && there !== null) return there as ArgumentHolder
-  const made: ArgumentHolder = typeof next === "number" ? [] : {}
-  return write(holder, { step, value: made }) ? made : undefined
+  const existing = read(holder, step)
+  if (typeof existing === "object" && existing !== null) return existing as ArgumentHolder
+  const created: ArgumentHolder = typeof next === "number" ? [] : {}
+  return write(holder, { step, value: created }) ? created : undefined
 }
 
 function read(holder: ArgumentHolder, step: ArgumentPathStep): Json | undefined {

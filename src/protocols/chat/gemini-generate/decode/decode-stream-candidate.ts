@@ -60,12 +60,12 @@ export class GeminiCandidateDecoder {
     })
   }
 
-  grow(said: JsonObject, events: StreamEvent[]): void {
-    const { content, finishReason } = said
+  grow(wire: JsonObject, events: StreamEvent[]): void {
+    const { content, finishReason } = wire
     if (isObject(content) && Array.isArray(content.parts)) {
       for (const part of content.parts) if (isObject(part)) this.take(part, events)
     }
-    if (this.context) this.emitMetadata(said, events)
+    if (this.context) this.emitMetadata(wire, events)
     if (typeof finishReason !== "string" || finishReason === "FINISH_REASON_UNSPECIFIED") return
     this.endOpen(events)
     // Where the vendor runs tools itself, more is said behind a first reason: the last one counts, and is told last.
@@ -179,9 +179,9 @@ export class GeminiCandidateDecoder {
     return true
   }
 
-  private emitMetadata(said: JsonObject, events: StreamEvent[]): void {
-    for (const cited of citationsIn(said)) this.cite(cited, events)
-    const tokens = decodeLogprobs(said.logprobsResult)
+  private emitMetadata(wire: JsonObject, events: StreamEvent[]): void {
+    for (const cited of citationsIn(wire)) this.cite(cited, events)
+    const tokens = decodeLogprobs(wire.logprobsResult)
     if (tokens.length > 0) events.push({ type: "logprobs", candidate: this.index, tokens })
   }
 
@@ -230,11 +230,11 @@ export class GeminiCandidateDecoder {
 const HIDDEN: PartStart = { kind: "reasoning", form: "hidden" }
 
 /** What a candidate says beside its content and its end; undefined where that is all. */
-export function besideContent({
+export function foreignCandidateMembers({
   content: _content,
   finishReason: _finish,
   index: _index,
-  ...beside
+  ...others
 }: JsonObject): JsonObject | undefined {
-  return Object.keys(beside).length === 0 ? undefined : beside
+  return Object.keys(others).length === 0 ? undefined : others
 }

@@ -11,8 +11,8 @@ import { foreignChunkEvent, GeminiChunkDecoder } from "./decode-stream-chunk.ts"
 
 /** What other protocols' hosts send and this one's clients fail on: an event that says nothing, or only that it is over. */
 export function isIdle(data: string): boolean {
-  const said = data.trim()
-  return said === "" || said === "[DONE]"
+  const text = data.trim()
+  return text === "" || text === "[DONE]"
 }
 
 /** Without a context it only observes, which costs less. */
@@ -40,6 +40,6 @@ function jsonOfFrame({ raw, data }: SseFrame): string | undefined {
 }
 
 function isError(chunk: Json | undefined): boolean {
-  const said = Array.isArray(chunk) ? chunk[0] : chunk
-  return isObject(said) && said.error !== undefined && said.error !== null
+  const body = Array.isArray(chunk) ? chunk[0] : chunk
+  return isObject(body) && body.error !== undefined && body.error !== null
 }

@@ -20,8 +20,8 @@ export function readRequest(body: JsonObject, { rest }: RequestEnvelope): Reques
   return runFieldChecks(() => {
     const isBatch = method === "batchEmbedContents"
     const inputs = isBatch ? requests(body.requests) : checkEmbedRequest(body)
-    const asks = { maxOutputTokens: 0, candidates: 1 }
-    const reading = summarizeUnaryRequest({ operation: method, model, routing: readRoutingOptions(body), asks })
+    const outputLimits = { maxOutputTokens: 0, candidates: 1 }
+    const reading = summarizeUnaryRequest({ operation: method, model, routing: readRoutingOptions(body), outputLimits })
     return { ...reading, embeds: { inputs, hasTokens: false, ...(isBatch && { namesModel: true }) } }
   })
 }

@@ -59,12 +59,12 @@ export class ContentsEncoder {
   }
 
   private asItCame(
-    { parts: said, extra }: ConversationTurn,
+    { parts: turnParts, extra }: ConversationTurn,
     { role, parts }: { role: "user" | "model"; parts: JsonObject[] },
   ): void {
     this.finish()
     this.last = undefined
-    if (parts.length === 0 && said.length > 0) return
+    if (parts.length === 0 && turnParts.length > 0) return
     const named = extra?.members.role === undefined ? { role } : {}
     this.written.push(restorePassthrough({ ...named, parts }, extra))
   }

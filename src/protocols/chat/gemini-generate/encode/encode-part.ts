@@ -44,13 +44,13 @@ export class PartEncoder {
   }
 
   private write(part: ContentPart, at: string, written: JsonObject[]): void {
-    this.reportBeside(part, at)
+    this.reportPartExtras(part, at)
     if (part.kind === "reasoning" && part.form === "hidden") this.hidden(part, at, written)
     else written.push(...this.wire(part, at).map((wire) => restorePassthrough(wire, part.extra)))
   }
 
   /** What stands beside a part's content and has no place on this wire. */
-  private reportBeside(part: ContentPart, at: string): void {
+  private reportPartExtras(part: ContentPart, at: string): void {
     if (part.cacheMark) this.lose(`${at}.cache_control`, "Gemini decides on its own what it caches.")
     reportForeignFields(part.extra, { at, losses: this.encoding.losses })
     if (part.kind === "text" && part.citations) this.citations(part.citations.length, at)
@@ -155,31 +155,33 @@ export class PartEncoder {
       return [{ executableCode: { ...callIdMember(part.id), language, code: args.code }, ...signing }]
     }
     if (!isToolType(part.name)) return this.foreignRun(at)
-    const told = Object.keys(args).length === 0 ? {} : { args }
-    return [{ toolCall: { toolType: part.name, ...told, ...callIdMember(part.id) }, ...signing }]
+    const argsMember = Object.keys(args).length === 0 ? {} : { args }
+    return [{ toolCall: { toolType: part.name, ...argsMember, ...callIdMember(part.id) }, ...signing }]
   }
 
   private hostedResult(part: ToolResultPart, at: string): JsonObject[] {
     const name = part.name ?? this.calls.get(part.callId)?.name ?? ""
-    const said = this.texts(part, at)
-    const text = said.join("\n")
+    const texts = this.texts(part, at)
+    const text = texts.join("\n")
     if (CODE_TOOLS.includes(name)) {
       const otherwise = part.extra ? {} : { outcome: "OUTCOME_FAILED" }
       const outcome = part.isError ? otherwise : { outcome: OUTCOME_OK }
       return [
-        { codeExecutionResult: { ...callIdMember(part.callId), ...outcome, ...(said.length > 0 && { output: text }) } },
+        {
+          codeExecutionResult: { ...callIdMember(part.callId), ...outcome, ...(texts.length > 0 && { output: text }) },
+        },
       ]
     }
     if (!isToolType(name)) return this.foreignRun(at)
-    const told = said.length === 0 ? {} : { response: encodeResult({ text, isError: part.isError }) }
-    return [{ toolResponse: { toolType: name, ...told, ...callIdMember(part.callId) } }]
+    const responseMember = texts.length === 0 ? {} : { response: encodeResult({ text, isError: part.isError }) }
+    return [{ toolResponse: { toolType: name, ...responseMember, ...callIdMember(part.callId) } }]
   }
 
   /** A result's texts, which become members of one object. */
   private texts({ parts }: ToolResultPart, at: string): string[] {
     return parts.flatMap((part, index) => {
       if (part.kind !== "text" && part.kind !== "refusal") return []
-      this.reportBeside(part, part.at ?? `${at}.content[${index}]`)
+      this.reportPartExtras(part, part.at ?? `${at}.content[${index}]`)
       return [part.text]
     })
   }

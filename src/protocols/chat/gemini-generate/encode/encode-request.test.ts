@@ -35,7 +35,7 @@ const result = (callId: string, ...texts: string[]): ContentPart => ({
 })
 
 describe("a part is said as", () => {
-  const said = (parts: ContentPart[], context: Partial<UpstreamRequestContext> = {}) => {
+  const encodeParts = (parts: ContentPart[], context: Partial<UpstreamRequestContext> = {}) => {
     const { body, losses } = encode({ turns: [{ role: "assistant", parts, at: "messages[0]" }] }, context)
     const [content] = body.contents as JsonObject[]
     return { parts: content?.parts, losses: summary(losses) }
@@ -131,9 +131,9 @@ describe("a part is said as", () => {
   }
   test.each(Object.keys(cases))("%s", (name) => {
     const [given, expected, losses = []] = cases[name] ?? [{ kind: "text", text: "" }, []]
-    const said2 = said([given, { kind: "text", text: "end" }])
-    expect(said2.parts).toEqual([...expected, { text: "end" }] as never)
-    expect(said2.losses).toEqual(losses)
+    const encoded = encodeParts([given, { kind: "text", text: "end" }])
+    expect(encoded.parts).toEqual([...expected, { text: "end" }] as never)
+    expect(encoded.losses).toEqual(losses)
   })
 
   test("the signature of the part before it, where it belongs there", () => {
@@ -143,12 +143,12 @@ describe("a part is said as", () => {
       text: "",
       sealed: { mintedBy: "google", data },
     })
-    expect(said([{ kind: "text", text: "a" }, seal("@s")]).parts).toEqual([{ text: "a", thoughtSignature: "s" }])
-    expect(said([{ kind: "text", text: "a" }, seal("s")]).parts).toEqual([
+    expect(encodeParts([{ kind: "text", text: "a" }, seal("@s")]).parts).toEqual([{ text: "a", thoughtSignature: "s" }])
+    expect(encodeParts([{ kind: "text", text: "a" }, seal("s")]).parts).toEqual([
       { text: "a" },
       { text: "", thoughtSignature: "s" },
     ])
-    expect(said([seal("@s")]).parts).toEqual([{ text: "", thoughtSignature: "s" }])
+    expect(encodeParts([seal("@s")]).parts).toEqual([{ text: "", thoughtSignature: "s" }])
   })
 })
 
@@ -158,7 +158,7 @@ describe("turns", () => {
     return { contents: body.contents as unknown, losses: summary(losses) }
   }
   const user = (...parts: ContentPart[]): ConversationTurn => ({ role: "user", parts, at: "messages[9]" })
-  const text = (said: string): ContentPart => ({ kind: "text", text: said })
+  const text = (value: string): ContentPart => ({ kind: "text", text: value })
 
   test("results stand together behind their calls, with what the user says apart", () => {
     const turns: ConversationTurn[] = [
@@ -185,9 +185,9 @@ describe("turns", () => {
   })
 
   test("an instruction in the midst is said by the user", () => {
-    const said = contents([user(text("hi")), { role: "instruction", parts: [text("be brief")], at: "messages[1]" }])
-    expect(said.contents).toEqual([{ role: "user", parts: [{ text: "hi" }, { text: "be brief" }] }])
-    expect(said.losses).toEqual(["messages[1] meaning approximated"])
+    const encoded = contents([user(text("hi")), { role: "instruction", parts: [text("be brief")], at: "messages[1]" }])
+    expect(encoded.contents).toEqual([{ role: "user", parts: [{ text: "hi" }, { text: "be brief" }] }])
+    expect(encoded.losses).toEqual(["messages[1] meaning approximated"])
   })
 
   test("instructions alone are said by the user", () => {
@@ -231,8 +231,8 @@ describe("turns", () => {
 
   test("content that accompanies tool results moves to a turn after them", () => {
     const turns: ConversationTurn[] = [user(text("hi")), { role: "assistant", parts: [call("a"), call("b")] }]
-    const { contents: said } = contents([...turns, user(seen), user(result("b", "ok"), text("and?"))])
-    expect(said).toMatchObject([
+    const { contents: wire } = contents([...turns, user(seen), user(result("b", "ok"), text("and?"))])
+    expect(wire).toMatchObject([
       {},
       {},
       { parts: [{ functionResponse: { id: "a" } }, { functionResponse: { id: "b" } }] },
@@ -243,17 +243,17 @@ describe("turns", () => {
   test("calls that were made at once in turns of their own bear one signature, the first's", () => {
     const signed = call("a", { sealed: { mintedBy: "google", data: "s" } })
     const turns: ConversationTurn[] = [signed, call("b")].map((part) => ({ role: "assistant", parts: [part] }))
-    const { contents: said, losses } = contents(turns, NEWER)
-    expect(said).toMatchObject([{ parts: [{ thoughtSignature: "s" }, {}] }])
-    expect(JSON.stringify(said).match(/thoughtSignature/g)).toHaveLength(1)
+    const { contents: wire, losses } = contents(turns, NEWER)
+    expect(wire).toMatchObject([{ parts: [{ thoughtSignature: "s" }, {}] }])
+    expect(JSON.stringify(wire).match(/thoughtSignature/g)).toHaveLength(1)
     expect(losses).toEqual([])
   })
 
   test("the first unsigned call of a turn gets the vendor's skip value where signatures are demanded", () => {
     const turns: ConversationTurn[] = [{ role: "assistant", parts: [call("a"), call("b")], at: "messages[1]" }]
-    const { contents: said, losses } = contents(turns, NEWER)
-    expect(said).toMatchObject([{ parts: [{ thoughtSignature: "skip_thought_signature_validator" }, {}] }])
-    expect(JSON.stringify(said).match(/skip_thought/g)).toHaveLength(1)
+    const { contents: wire, losses } = contents(turns, NEWER)
+    expect(wire).toMatchObject([{ parts: [{ thoughtSignature: "skip_thought_signature_validator" }, {}] }])
+    expect(JSON.stringify(wire).match(/skip_thought/g)).toHaveLength(1)
     expect(losses).toEqual(["messages[1] hint approximated"])
     expect(JSON.stringify(contents(turns).contents)).not.toContain("thoughtSignature")
     const signed = call("a", { sealed: { mintedBy: "google", data: "s" } })
@@ -445,7 +445,7 @@ describe("tools", () => {
 })
 
 test("the constant part of a request comes first, and a longer conversation keeps the shorter one's prefix", () => {
-  const said = fc.array(fc.tuple(fc.constantFrom("user", "assistant", "result"), fc.string({ minLength: 1 })), {
+  const turnList = fc.array(fc.tuple(fc.constantFrom("user", "assistant", "result"), fc.string({ minLength: 1 })), {
     minLength: 1,
     maxLength: 8,
   })
@@ -457,7 +457,7 @@ test("the constant part of a request comes first, and a longer conversation keep
           parts: [{ kind: "text", text }, ...(role === "user" ? [] : [call("c")])],
         }
   fc.assert(
-    fc.property(said, (turns) => {
+    fc.property(turnList, (turns) => {
       const whole = { instructions: [{ kind: "text", text: "be kind" }] as const, settings: { temperature: 1 } }
       const body = (count: number) =>
         JSON.stringify(encode({ ...whole, turns: turns.slice(0, count).map(turn) }, NEWER).body)

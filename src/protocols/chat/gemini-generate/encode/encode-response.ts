@@ -40,7 +40,7 @@ function encodeCandidate(candidate: ResponseCandidate, context: ClientResponseCo
     finishReason: encodeFinish(finish, { calls: parts.some(isClientCall), losses: context.losses }),
     index,
     // An answer of this protocol's own brings these as they were.
-    ...(extra?.protocol !== PROTOCOL && besideContent(candidate)),
+    ...(extra?.protocol !== PROTOCOL && encodeMetadata(candidate)),
   }
   return restorePassthrough(written, extra)
 }
@@ -49,7 +49,7 @@ function isClientCall(part: ContentPart): boolean {
   return part.kind === "tool-call" && part.runsAt === "client"
 }
 
-function besideContent({ parts, logprobs }: ResponseCandidate): JsonObject {
+function encodeMetadata({ parts, logprobs }: ResponseCandidate): JsonObject {
   const grounding = new GroundingEncoder()
   let before = ""
   for (const part of parts) {

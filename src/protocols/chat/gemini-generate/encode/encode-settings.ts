@@ -23,7 +23,7 @@ const MAX_BUDGET = 24_576
 
 export function encodeSettings(settings: ChatSettings, encoding: SettingsEncodeContext): JsonObject {
   const { losses } = encoding.context
-  reportUnsaid(settings, losses)
+  reportUnsupported(settings, losses)
   const { stop, logprobs, modalities, candidates } = settings
   if (stop && stop.length > MAX_STOPS) throw tooManyStops(stop.length)
   const config: { [member: string]: JsonObject[string] | undefined } = {
@@ -47,7 +47,7 @@ export function encodeSettings(settings: ChatSettings, encoding: SettingsEncodeC
   return given
 }
 
-function reportUnsaid({ parallelToolCalls, verbosity, cacheKey, endUser }: ChatSettings, losses: Loss[]): void {
+function reportUnsupported({ parallelToolCalls, verbosity, cacheKey, endUser }: ChatSettings, losses: Loss[]): void {
   const lose = (path: keyof ChatSettings, weight: Loss["weight"], why: string) =>
     losses.push({ path, weight, how: "dropped", why })
   if (parallelToolCalls === false) lose("parallelToolCalls", "meaning", "Gemini may call several tools at once.")
@@ -170,9 +170,9 @@ function encodeBudget(
   { min, max, context }: ThinkingBudgetInput,
 ): JsonObject {
   const near = (path: string, why: string) => context.losses.push({ path, weight: "hint", how: "approximated", why })
-  const asked = budgetTokens ?? budgetOf(effort ?? "medium")
+  const requested = budgetTokens ?? budgetOf(effort ?? "medium")
   // What is negative lets the model think as long as it likes.
-  const budget = asked < 0 ? asked : Math.max(min, Math.min(max, asked))
+  const budget = requested < 0 ? requested : Math.max(min, Math.min(max, requested))
   if (budgetTokens === undefined) {
     near("reasoning.effort", `This model accepts a token budget; ${effort} is sent as ${budget}.`)
   } else if (budget !== budgetTokens) {

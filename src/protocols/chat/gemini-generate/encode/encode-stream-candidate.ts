@@ -34,7 +34,7 @@ export class GeminiCandidateEncoder {
   /** The visible text that is written, part by part: spans of citations count in it. */
   private readonly texts = new Map<number, { readonly before: string; text: string }>()
   private visible = ""
-  private beside: JsonObject | undefined
+  private ownMembers: JsonObject | undefined
   private tokens: TokenLogprob[] = []
   private finish: CandidateFinish | undefined
   private calls = false
@@ -47,7 +47,7 @@ export class GeminiCandidateEncoder {
   }
 
   addMembers(members: JsonObject): void {
-    this.beside = { ...this.beside, ...members }
+    this.ownMembers = { ...this.ownMembers, ...members }
   }
 
   /** The candidates to write, one to a chunk. */
@@ -160,13 +160,13 @@ export class GeminiCandidateEncoder {
   }
 
   private encodeContent(parts: readonly JsonObject[], more?: JsonObject): JsonObject {
-    const { beside, tokens } = this
-    const said = { content: { parts, role: "model" }, index: this.index }
-    if (!more && !beside && tokens.length === 0) return said
-    this.beside = undefined
+    const { ownMembers, tokens } = this
+    const wire = { content: { parts, role: "model" }, index: this.index }
+    if (!more && !ownMembers && tokens.length === 0) return wire
+    this.ownMembers = undefined
     this.tokens = []
     const likely = tokens.length === 0 ? {} : { logprobsResult: encodeLogprobs(tokens) }
-    return { ...said, ...more, ...likely, ...beside }
+    return { ...wire, ...more, ...likely, ...ownMembers }
   }
 }
 

@@ -23,7 +23,7 @@ export function encodeStream(context: ClientResponseContext): StreamWriter {
 class GeminiStreamEncoder implements StreamWriter {
   private readonly candidates = new Map<number, GeminiCandidateEncoder>()
   /** What the next chunk tells beside its candidate. */
-  private beside: JsonObject | undefined
+  private ownMembers: JsonObject | undefined
   private usage: Usage | undefined
   /** Whether the answer is one of this protocol, which tells what it has no word for in its own. */
   private native = false
@@ -40,7 +40,7 @@ class GeminiStreamEncoder implements StreamWriter {
   push(event: StreamEvent): string[] {
     if (this.over) return []
     if ("candidate" in event) return this.ofCandidate(event)
-    if (event.type === "usage" && this.context.usageAsked) this.count(event.usage)
+    if (event.type === "usage" && this.context.usageRequested) this.count(event.usage)
     if (event.type === "foreign") this.take(event)
     return event.type === "stream-end" ? this.end() : []
   }
@@ -58,7 +58,7 @@ class GeminiStreamEncoder implements StreamWriter {
     const candidate = this.candidate(event.candidate)
     if (candidate.ended) return []
     if (this.native && (event.type === "part-cite" || event.type === "logprobs")) return []
-    return candidate.take(event).map((said) => this.chunk([said]))
+    return candidate.take(event).map((wire) => this.chunk([wire]))
   }
 
   private count(usage: Usage): void {
@@ -80,10 +80,10 @@ class GeminiStreamEncoder implements StreamWriter {
       return
     }
     this.native = true
-    const { candidates, ...beside } = value
-    this.beside = { ...this.beside, ...beside }
-    for (const said of Array.isArray(candidates) ? candidates.filter(isObject) : []) {
-      const { index, ...more } = said
+    const { candidates, ...members } = value
+    this.ownMembers = { ...this.ownMembers, ...members }
+    for (const candidate of Array.isArray(candidates) ? candidates.filter(isObject) : []) {
+      const { index, ...more } = candidate
       this.candidate(typeof index === "number" ? index : 0).addMembers(more)
     }
   }
@@ -98,8 +98,8 @@ class GeminiStreamEncoder implements StreamWriter {
 
   private end(): string[] {
     const candidates = [...this.candidates.values()]
-    const refused = isBlocked(this.beside)
-    const written = candidates.flatMap((candidate) => candidate.rest()).map((said) => this.chunk([said]))
+    const refused = isBlocked(this.ownMembers)
+    const written = candidates.flatMap((candidate) => candidate.rest()).map((wire) => this.chunk([wire]))
     if (candidates.length > 0 || refused || this.usage) {
       written.push(this.chunk(refused ? [] : candidates.map((candidate) => candidate.last())))
     }
@@ -115,10 +115,10 @@ class GeminiStreamEncoder implements StreamWriter {
     if (this.usage) chunk.usageMetadata = encodeUsage(this.usage)
     chunk.modelVersion = this.context.model
     chunk.responseId = this.context.id
-    const { beside } = this
+    const { ownMembers } = this
     this.usage = undefined
-    this.beside = undefined
-    return this.framed(beside ? { ...chunk, ...beside } : chunk)
+    this.ownMembers = undefined
+    return this.framed(ownMembers ? { ...chunk, ...ownMembers } : chunk)
   }
 
   private framed(chunk: JsonObject): string {

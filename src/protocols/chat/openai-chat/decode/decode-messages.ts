@@ -76,8 +76,8 @@ function openingParts({ role, parts, extra }: ConversationTurn, isFirst: boolean
     ...(content === "list" && { content }),
     ...(members.length > 0 && { members }),
   } as const
-  const said = ownExtra({ ...first.extra?.members, ...extra?.members }, { ...writingOf(first.extra), opens })
-  return [{ ...first, ...(said && { extra: said }) }, ...others]
+  const joined = ownExtra({ ...first.extra?.members, ...extra?.members }, { ...writingOf(first.extra), opens })
+  return [{ ...first, ...(joined && { extra: joined }) }, ...others]
 }
 
 function decodeAssistant(fields: FieldReader, at: string): ConversationTurn {
@@ -99,11 +99,11 @@ function decodeAssistant(fields: FieldReader, at: string): ConversationTurn {
 
 /** What is empty is left to ride along: some hosts want it back all the same. */
 function decodeReasoning(fields: FieldReader, at: string): ReasoningPart | undefined {
-  const said = (value: Json) => (value === "" ? undefined : text(value))
-  const word = (["reasoning_content", "reasoning"] as const).find((name) => fields.peek(name, said) !== undefined)
+  const nonEmpty = (value: Json) => (value === "" ? undefined : text(value))
+  const word = (["reasoning_content", "reasoning"] as const).find((name) => fields.peek(name, nonEmpty) !== undefined)
   const details = fields.take("reasoning_details", (value) => (list(value)?.length ? list(value) : undefined))
   if (!word && !details) return undefined
-  const thought = word ? fields.take(word, said) : undefined
+  const thought = word ? fields.take(word, nonEmpty) : undefined
   const { form, joined } = readReasoningDetails(details ?? [])
   const extra = word === "reasoning" ? ownExtra({}, { word }) : undefined
   return {
@@ -161,17 +161,17 @@ function decodeCall(value: Json, { at, index }: { at: string; index: number }): 
 
 function readCalledTool(fields: FieldReader, member: "arguments" | "input") {
   const name = fields.take("name", text)
-  const said = fields.take(member, text)
+  const args = fields.take(member, text)
   if (name === undefined) return undefined
-  return { name, arguments: said ?? "", absent: said === undefined ? [member] : [] }
+  return { name, arguments: args ?? "", absent: args === undefined ? [member] : [] }
 }
 
 /** The older form, which had one call and no id for it. */
 function decodeFunctionCall(value: Json, at: string): ToolCallPart | undefined {
-  const { name, arguments: said, ...more } = object(value) ?? {}
-  if (typeof name !== "string" || typeof said !== "string" || Object.keys(more).length > 0) return undefined
+  const { name, arguments: args, ...more } = object(value) ?? {}
+  if (typeof name !== "string" || typeof args !== "string" || Object.keys(more).length > 0) return undefined
   const extra = ownExtra({}, { legacy: true })
   const place = `${at}.function_call`
   const id = `call_${at.replace(/\D/g, "")}`
-  return { kind: "tool-call", at: place, id, name, arguments: said, runsAt: "client", ...(extra && { extra }) }
+  return { kind: "tool-call", at: place, id, name, arguments: args, runsAt: "client", ...(extra && { extra }) }
 }

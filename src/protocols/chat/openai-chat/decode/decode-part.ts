@@ -26,10 +26,10 @@ function decodePart(value: Json, at: string): ContentPart {
   if (!isObject(value) || typeof value.type !== "string") return foreign
   const fields = new FieldReader(value)
   fields.take("type", text)
-  const said = PARTS[value.type]?.(fields, value)
-  if (!said) return foreign
+  const decoded = PARTS[value.type]?.(fields, value)
+  if (!decoded) return foreign
   const { mark, word } = decodeMark(fields)
-  const { written, ...part } = said
+  const { written, ...part } = decoded
   const extra = ownExtra(fields.rest(), { ...written, ...(word && { word }) })
   return { ...part, at, ...(mark && { cacheMark: mark }), ...(extra && { extra }) }
 }
@@ -40,12 +40,12 @@ const PARTS: Readonly<
   Record<string, ((fields: FieldReader, value: JsonObject) => DecodedChatPart | undefined) | undefined>
 > = {
   text(fields) {
-    const said = fields.take("text", text)
-    return said === undefined ? undefined : { kind: "text", text: said }
+    const value = fields.take("text", text)
+    return value === undefined ? undefined : { kind: "text", text: value }
   },
   refusal(fields) {
-    const said = fields.take("refusal", text)
-    return said === undefined ? undefined : { kind: "refusal", text: said, written: { content: "list" } }
+    const value = fields.take("refusal", text)
+    return value === undefined ? undefined : { kind: "refusal", text: value, written: { content: "list" } }
   },
   image_url: (fields) =>
     textImage(fields) ??
@@ -72,8 +72,10 @@ const PARTS: Readonly<
   file: (fields) => fields.within("file", decodeFile),
   /** Mistral's: what was thought, among what was said. */
   thinking(_, value) {
-    const said = thoughtIn(value)
-    return said === undefined ? undefined : { kind: "reasoning", form: "full", text: said, written: { as: value } }
+    const thought = thoughtIn(value)
+    return thought === undefined
+      ? undefined
+      : { kind: "reasoning", form: "full", text: thought, written: { as: value } }
   },
 }
 

@@ -111,17 +111,23 @@ const parts: [JsonObject, object][] = [
   ],
 ]
 
-test.each(parts)("%j", (part, said) => {
+test.each(parts)("%j", (part, expected) => {
   expect(message({ role: "user", content: [part] })).toEqual([
-    { at: "messages[0]", role: "user", parts: [{ ...said, at }] },
+    { at: "messages[0]", role: "user", parts: [{ ...expected, at }] },
   ])
 })
 
 test("an assistant's turn is its reasoning, its words and its calls; a tool's answer is a turn of the user", () => {
   const call = { id: "1", type: "function", function: { name: "f", arguments: "{" } }
   const custom = { id: "2", type: "custom", custom: { name: "c", input: "x" } }
-  const said = { role: "assistant", reasoning_content: "hm", content: "a", refusal: "no", tool_calls: [call, custom] }
-  expect(message(said, { role: "tool", tool_call_id: "1", content: "r" })).toEqual([
+  const assistantMessage = {
+    role: "assistant",
+    reasoning_content: "hm",
+    content: "a",
+    refusal: "no",
+    tool_calls: [call, custom],
+  }
+  expect(message(assistantMessage, { role: "tool", tool_call_id: "1", content: "r" })).toEqual([
     {
       at: "messages[0]",
       role: "assistant",

@@ -267,12 +267,12 @@ describe("streams", () => {
     const piece = fc.string({ unit: "grapheme", minLength: 1, maxLength: 5 })
     const pieces = fc.array(piece, { maxLength: 4 })
     fc.assert(
-      fc.property(pieces, pieces, fc.array(pieces, { maxLength: 3 }), (thought, said, calls) => {
+      fc.property(pieces, pieces, fc.array(pieces, { maxLength: 3 }), (thought, texts, calls) => {
         const named = (index: number) => ({ index, id: `id${index}`, type: "function" })
         const deltas: JsonObject[] = [
           { role: "assistant", content: "" },
           ...thought.map((reasoning_content) => ({ reasoning_content })),
-          ...said.map((content) => ({ content })),
+          ...texts.map((content) => ({ content })),
           ...calls.flatMap((args, index) => [
             { tool_calls: [{ ...named(index), function: { name: "f", arguments: "" } }] },
             ...args.map((part) => ({ tool_calls: [{ index, function: { arguments: part } }] })),
@@ -280,7 +280,7 @@ describe("streams", () => {
         ]
         const message: JsonObject = {
           reasoning_content: thought.join(""),
-          content: said.join(""),
+          content: texts.join(""),
           tool_calls: calls.map((args, index) => ({
             ...named(index),
             function: { name: "f", arguments: args.join("") },
@@ -303,8 +303,8 @@ describe("recorded", () => {
       // Azure leaves it out where it filtered the answer.
       const message = isObject(choice?.message) ? choice.message : {}
       const { parts = [] } = decodeResponse(body, DECODING)?.candidates[0] ?? {}
-      const said = parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
-      if (typeof message.content === "string") expect([source, said]).toEqual([source, message.content])
+      const text = parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
+      if (typeof message.content === "string") expect([source, text]).toEqual([source, message.content])
       const calls = parts.filter((part) => part.kind === "tool-call" && part.runsAt === "client")
       expect([source, calls.length]).toEqual([
         source,

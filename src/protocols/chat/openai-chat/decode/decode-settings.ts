@@ -17,7 +17,7 @@ export function decodeSettings(fields: FieldReader): DecodedChatSettings {
   const endUser = either(fields, ["safety_identifier", "user"], text)
   const stop = fields.take("stop", stopSequences)
   const reasoning = decodeReasoning(fields, plain)
-  const said = {
+  const settings = {
     maxOutputTokens: limit?.value,
     temperature: fields.take("temperature", finite),
     topP: fields.take("top_p", finite),
@@ -42,7 +42,7 @@ export function decodeSettings(fields: FieldReader): DecodedChatSettings {
     ...(stop?.isText && { stop: "text" as const }),
     ...(Object.keys(plain).length > 0 && { plain }),
   }
-  return { settings: Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)), written }
+  return { settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)), written }
 }
 
 const VERBOSITIES = ["low", "medium", "high"] as const
@@ -75,12 +75,12 @@ function stopSequences(value: Json): { readonly texts: readonly string[]; readon
 }
 
 function decodeLogprobs(fields: FieldReader, plain: JsonDraft): number | undefined {
-  const asked = fields.take("logprobs", flag)
-  if (asked === undefined) return undefined
-  if (!asked) plain.logprobs = false
-  const others = asked ? fields.take("top_logprobs", finite) : undefined
-  if (asked && others === undefined) plain.top_logprobs = "absent"
-  return asked ? (others ?? 0) : undefined
+  const requested = fields.take("logprobs", flag)
+  if (requested === undefined) return undefined
+  if (!requested) plain.logprobs = false
+  const others = requested ? fields.take("top_logprobs", finite) : undefined
+  if (requested && others === undefined) plain.top_logprobs = "absent"
+  return requested ? (others ?? 0) : undefined
 }
 
 function decodeFormat(fields: FieldReader, plain: JsonDraft): OutputFormat | undefined {

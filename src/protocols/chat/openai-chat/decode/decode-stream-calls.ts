@@ -39,10 +39,10 @@ export class ToolCallStreamDecoder {
     }
   }
 
-  legacy({ name, arguments: said }: JsonObject, events: StreamEvent[]): void {
+  legacy({ name, arguments: args }: JsonObject, events: StreamEvent[]): void {
     // Some hosts write the member in every answer, and nothing in it.
     if (!this.open.has(LEGACY) && (typeof name !== "string" || name === "")) return
-    this.growOne({ index: LEGACY, function: { name: name ?? "", arguments: said ?? "" } }, 0, events)
+    this.growOne({ index: LEGACY, function: { name: name ?? "", arguments: args ?? "" } }, 0, events)
   }
 
   end(events: StreamEvent[]): void {
@@ -72,7 +72,7 @@ export class ToolCallStreamDecoder {
     const id = this.mint()
     const name = typeof tool.type === "string" ? tool.type : "tool"
     const part = this.start({ kind: "tool-call", id, name, runsAt: "provider" }, events)
-    this.say(part, tool.arguments, events)
+    this.appendText(part, tool.arguments, events)
     events.push({ type: "part-end", candidate: this.candidate, part })
     return { id, answered: false }
   }
@@ -80,7 +80,7 @@ export class ToolCallStreamDecoder {
   private growOne(call: JsonObject, position: number, events: StreamEvent[]): void {
     const isCustom = call.type === "custom" || (!isObject(call.function) && isObject(call.custom))
     const called = isCustom ? call.custom : call.function
-    const { name, arguments: said, input } = isObject(called) ? called : NOTHING
+    const { name, arguments: args, input } = isObject(called) ? called : NOTHING
     const id = typeof call.id === "string" ? call.id : ""
     const index = this.indexOf(call, { id, named: typeof name === "string" && name !== "", position })
     const { context } = this
@@ -97,7 +97,7 @@ export class ToolCallStreamDecoder {
       this.count++
     }
     if (seal) open.sealed = seal.sealed
-    this.say(open.part, isCustom ? input : said, events)
+    this.appendText(open.part, isCustom ? input : args, events)
   }
 
   /** Calls without a number are told apart by their ids; so are calls that a host gives the same number. */
@@ -110,8 +110,9 @@ export class ToolCallStreamDecoder {
     return named ? Math.max(...this.open.keys()) + 1 : index
   }
 
-  private say(part: number, said: Json | undefined, events: StreamEvent[]): void {
-    const text = typeof said === "string" || said === undefined || said === null ? (said ?? "") : JSON.stringify(said)
+  private appendText(part: number, value: Json | undefined, events: StreamEvent[]): void {
+    const text =
+      typeof value === "string" || value === undefined || value === null ? (value ?? "") : JSON.stringify(value)
     if (text !== "") events.push({ type: "part-delta", candidate: this.candidate, part, text })
   }
 

@@ -6,7 +6,7 @@ import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-e
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 import type { UpstreamResponseContext } from "../../../chat-codec.ts"
 import { sourceOf } from "../../../openai/openai-media.ts"
-import { SPOKEN } from "../audio-format.ts"
+import { OUTPUT_AUDIO } from "../audio-format.ts"
 import { decodeAnnotations } from "../citations.ts"
 import { decodeFinish } from "../finish-reasons.ts"
 import { decodeLogprobs } from "../logprobs.ts"
@@ -37,7 +37,7 @@ export class ChatCandidateDecoder {
   private open: OpenTextPart | undefined
   private readonly calls: ToolCallStreamDecoder
   private refused = false
-  private readonly spoken: Buffer[] = []
+  private readonly audioPieces: Buffer[] = []
 
   /** Without a context, as the relay's observer, it leaves out what is of no use there. */
   constructor(
@@ -66,9 +66,9 @@ export class ChatCandidateDecoder {
   endParts(events: StreamEvent[]): void {
     this.endText(events)
     this.calls.end(events)
-    if (this.spoken.length === 0) return
-    const base64 = Buffer.concat(this.spoken.splice(0)).toString("base64")
-    const source = { at: "inline", mediaType: SPOKEN.mediaType, base64 } as const
+    if (this.audioPieces.length === 0) return
+    const base64 = Buffer.concat(this.audioPieces.splice(0)).toString("base64")
+    const source = { at: "inline", mediaType: OUTPUT_AUDIO.mediaType, base64 } as const
     this.whole({ kind: "media", media: "audio", source }, events)
   }
 
@@ -151,7 +151,7 @@ export class ChatCandidateDecoder {
     if (!isObject(audio)) return
     this.text("text", audio.transcript, events)
     if (this.context && typeof audio.data === "string" && audio.data !== "") {
-      this.spoken.push(Buffer.from(audio.data, "base64"))
+      this.audioPieces.push(Buffer.from(audio.data, "base64"))
     }
   }
 

@@ -15,10 +15,10 @@ export function encodeAssistant(turn: ConversationTurn, saying: ChatEncodeContex
   const { content: form, plain } = writingOf(turn.extra)
   const thought: JsonDraft = {}
   const called: JsonDraft = {}
-  const spoken: ContentPart[] = []
+  const contentParts: ContentPart[] = []
   for (const each of turn.parts) {
     const part = each.at === undefined ? { ...each, at: turn.at ?? "" } : each
-    if (part.kind === "reasoning") spoken.push(...thinkingPart(part, thought, saying))
+    if (part.kind === "reasoning") contentParts.push(...thinkingPart(part, thought, saying))
     else if (part.kind === "tool-call") writeCall(part, called, saying)
     else if (part.kind === "refusal" && !writingOf(part.extra).content)
       called.refusal = `${called.refusal ?? ""}${part.text}`
@@ -27,10 +27,11 @@ export function encodeAssistant(turn: ConversationTurn, saying: ChatEncodeContex
       reportPartLoss(part, saying, "an assistant message cannot contain media in chat completions")
     else if (part.kind === "tool-result")
       reportPartLoss(part, saying, "chat completions has no results of provider-run tools")
-    else spoken.push(part)
+    else contentParts.push(part)
   }
   const draft: JsonDraft = { role: "assistant" }
-  if (spoken.length > 0 || form) draft.content = encodeContent(spoken, saying, { content: form, between: "" })
+  if (contentParts.length > 0 || form)
+    draft.content = encodeContent(contentParts, saying, { content: form, between: "" })
   else if (!saying.own && Object.keys(called).length > 0) draft.content = null
   else if (!saying.own && Object.keys(thought).length > 0) draft.content = ""
   const isEmpty = !saying.own && draft.content === undefined
@@ -95,17 +96,17 @@ function writeCall(part: ToolCallPart, called: JsonDraft, saying: ChatEncodeCont
 }
 
 function calledMember(part: ToolCallPart, { own }: ChatEncodeContext): JsonDraft {
-  const { name, arguments: said, extra } = part
+  const { name, arguments: args, extra } = part
   const absent = writingOf(extra).word?.split(",") ?? []
   if (!own) {
     // Tools whose input is text are functions of one string there.
-    const text = part.input === "text" ? JSON.stringify({ input: said }) : said === "" ? "{}" : said
+    const text = part.input === "text" ? JSON.stringify({ input: args }) : args === "" ? "{}" : args
     return { function: { name, arguments: text } }
   }
   if (part.input === "text") {
-    return { type: "custom", custom: { name, ...(!absent.includes("input") && { input: said }) } }
+    return { type: "custom", custom: { name, ...(!absent.includes("input") && { input: args }) } }
   }
-  return { function: { name, ...(!absent.includes("arguments") && { arguments: said }) } }
+  return { function: { name, ...(!absent.includes("arguments") && { arguments: args }) } }
 }
 
 function addCall(called: JsonDraft, call: Json): void {

@@ -108,7 +108,7 @@ function encodeTurn(turn: ConversationTurn, saying: ChatEncodeContext): EncodedT
   }
   const answers = results.map((part) => encodeResult(part, saying))
   const moved = answers.flatMap(({ media }) => media)
-  const said: Json[] = answers.map(({ message }) => message)
+  const messages: Json[] = answers.map(({ message }) => message)
   const isInstruction = turn.role === "instruction"
   const role = isInstruction ? (word ?? "system") : "user"
   const between = isInstruction ? { between: PARAGRAPH } : {}
@@ -118,14 +118,14 @@ function encodeTurn(turn: ConversationTurn, saying: ChatEncodeContext): EncodedT
       restorePassthrough({ role, content: encodeContent(rest, saying, { content, ...between }) }, turn.extra, place),
     )
   } else restorePassthrough({}, turn.extra, place)
-  return { results: said, others }
+  return { results: messages, others }
 }
 
 function encodeOwnResult(part: ToolResultPart, turn: ConversationTurn, saying: ChatEncodeContext): JsonDraft {
   const { content, word } = writingOf(turn.extra)
-  const said = encodeContent(part.parts, saying, { content })
-  if (word === "function") return { role: word, name: part.name ?? "", content: said }
-  return { role: "tool", tool_call_id: part.callId, content: said }
+  const body = encodeContent(part.parts, saying, { content })
+  if (word === "function") return { role: word, name: part.name ?? "", content: body }
+  return { role: "tool", tool_call_id: part.callId, content: body }
 }
 
 /** A result is text here; pictures and files in it follow in a message of the user's. */
@@ -138,9 +138,9 @@ function encodeResult(part: ToolResultPart, saying: ChatEncodeContext): { messag
     const why = "a tool result is text only in chat completions: the rest follows in a user message"
     losses.push(approximated.meaning(memberPath(at, "content"), why))
   }
-  const said = encodeContent(texts, saying, { content: undefined, between: PARAGRAPH })
+  const joined = encodeContent(texts, saying, { content: undefined, between: PARAGRAPH })
   if (part.isError) losses.push(approximated.hint(at, "the text of the result says that the tool failed"))
-  const content = part.isError && typeof said === "string" ? `Error: ${said}` : said
+  const content = part.isError && typeof joined === "string" ? `Error: ${joined}` : joined
   const message = restorePassthrough({ role: "tool", tool_call_id: part.callId, content }, part.extra, { at, losses })
   return { message, media: media.flatMap((each) => encodePart(each, saying) ?? []) }
 }

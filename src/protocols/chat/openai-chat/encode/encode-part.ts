@@ -19,12 +19,12 @@ export function encodeContent(
   saying: ChatEncodeContext,
   { content, between }: ContentForm,
 ): Json {
-  const said = parts.flatMap((part) => encodePart(part, saying) ?? [])
-  if (content === "list") return said
-  const texts = said.flatMap((part) => plainText(part) ?? [])
-  if (texts.length < said.length) return said
+  const encoded = parts.flatMap((part) => encodePart(part, saying) ?? [])
+  if (content === "list") return encoded
+  const texts = encoded.flatMap((part) => plainText(part) ?? [])
+  if (texts.length < encoded.length) return encoded
   // Many hosts take no list but with pictures.
-  return texts.length > 1 && between === undefined ? said : texts.join(between ?? "")
+  return texts.length > 1 && between === undefined ? encoded : texts.join(between ?? "")
 }
 
 /** The text of a part that says nothing beside it. */

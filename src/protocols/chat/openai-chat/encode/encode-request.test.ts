@@ -10,7 +10,7 @@ import { openaiChatCodec } from "../codec.ts"
 import { readRequest } from "../read-request.ts"
 import { sealCall, sealReasoning } from "../seals.ts"
 
-const text = (said: string, at = "p"): ContentPart => ({ kind: "text", at, text: said })
+const text = (value: string, at = "p"): ContentPart => ({ kind: "text", at, text: value })
 const user = (...parts: ContentPart[]) => ({ role: "user" as const, at: "t", parts })
 const assistant = (...parts: ContentPart[]) => ({ role: "assistant" as const, at: "t", parts })
 const call = (id: string): ContentPart => ({
@@ -107,8 +107,8 @@ describe("messages", () => {
   })
 
   test("JSON is spoken of where it is wanted", () => {
-    const wanted = (...said: string[]) =>
-      messagesOf({ settings: { format: { kind: "json" } }, turns: said.map((each) => user(text(each))) })
+    const wanted = (...texts: string[]) =>
+      messagesOf({ settings: { format: { kind: "json" } }, turns: texts.map((each) => user(text(each))) })
     expect(wanted("list them", "as json")).toEqual({
       messages: [
         { role: "system", content: "Answer in JSON." },
@@ -274,10 +274,10 @@ describe("tools", () => {
     protocol: "x",
     value: {},
   }
-  const asked = (request: Partial<ChatRequest>) => encoded({ turns: [user(text("a"))], ...request })
+  const encodeWith = (request: Partial<ChatRequest>) => encoded({ turns: [user(text("a"))], ...request })
 
   test("a schema says that it is of an object", () => {
-    const { body } = asked({
+    const { body } = encodeWith({
       tools: [fn, { kind: "function", name: "g", parameters: {} }, { kind: "function", name: "h" }],
     })
     expect(body.tools).toEqual([
@@ -289,7 +289,8 @@ describe("tools", () => {
 
   test("a tool is strict where its schema leaves nothing open", () => {
     const closed = { type: "object", properties: {}, additionalProperties: false }
-    const strict = (parameters: object) => asked({ tools: [{ ...fn, strict: true, parameters } as ToolDefinition] })
+    const strict = (parameters: object) =>
+      encodeWith({ tools: [{ ...fn, strict: true, parameters } as ToolDefinition] })
     const [held, loose] = [strict(closed), strict({ type: "object", properties: {} })]
     expect([held.body.tools, held.losses]).toMatchObject([[{ function: { strict: true } }], []])
     expect(loose.body.tools).toMatchObject([{ function: { strict: false } }])
@@ -298,8 +299,15 @@ describe("tools", () => {
 
   test("a tool of text is a function of one string, and so are its calls", () => {
     const custom: ToolDefinition = { kind: "custom", at: "tools[0]", name: "c", format: { type: "grammar" } }
-    const said: ContentPart = { kind: "tool-call", id: "1", name: "c", arguments: "x", input: "text", runsAt: "client" }
-    const { body, losses } = asked({ tools: [custom], turns: [assistant(said)] })
+    const toolCall: ContentPart = {
+      kind: "tool-call",
+      id: "1",
+      name: "c",
+      arguments: "x",
+      input: "text",
+      runsAt: "client",
+    }
+    const { body, losses } = encodeWith({ tools: [custom], turns: [assistant(toolCall)] })
     expect(body.tools).toMatchObject([
       { type: "function", function: { name: "c", parameters: { required: ["input"] } } },
     ])
@@ -308,11 +316,15 @@ describe("tools", () => {
   })
 
   test("a tool the provider would have to run is left out, and refused where it is asked for", () => {
-    expect(asked({ tools: [fn, search], toolChoice: { mode: "auto" } })).toMatchObject({
+    expect(encodeWith({ tools: [fn, search], toolChoice: { mode: "auto" } })).toMatchObject({
       body: { tools: [{ function: { name: "f" } }], tool_choice: "auto" },
       losses: ["meaning dropped tools[1]"],
     })
-    const { body } = asked({ tools: [search], toolChoice: { mode: "auto" }, settings: { parallelToolCalls: true } })
+    const { body } = encodeWith({
+      tools: [search],
+      toolChoice: { mode: "auto" },
+      settings: { parallelToolCalls: true },
+    })
     expect(body.tools).toBeUndefined()
     expect(body.tool_choice).toBeUndefined()
     for (const toolChoice of [
@@ -320,13 +332,13 @@ describe("tools", () => {
       { mode: "required" },
       { mode: "some", names: ["s"], required: true },
     ] as const) {
-      expect(() => asked({ tools: [search], toolChoice })).toThrow("asks for a tool")
+      expect(() => encodeWith({ tools: [search], toolChoice })).toThrow("asks for a tool")
     }
   })
 
   test("choices", () => {
     const chosen = (toolChoice: ChatRequest["toolChoice"]) =>
-      asked({ tools: [fn], ...(toolChoice && { toolChoice }) }).body.tool_choice
+      encodeWith({ tools: [fn], ...(toolChoice && { toolChoice }) }).body.tool_choice
     const f = { type: "function", function: { name: "f" } }
     expect(chosen({ mode: "required" })).toBe("required")
     expect(chosen({ mode: "tool", name: "f" })).toEqual(f)

@@ -24,10 +24,10 @@ export function encodeRequest(request: ChatRequest, context: UpstreamRequestCont
 }
 
 function encodeStreaming({ written, context: { stream, streamUsage } }: ChatEncodeContext): JsonDraft {
-  const { plain, usageAsked } = written
-  const asked = stream && streamUsage === "ask" ? true : usageAsked
+  const { plain, usageRequested } = written
+  const includeUsage = stream && streamUsage === "ask" ? true : usageRequested
   return {
     ...(stream ? { stream } : plain?.stream === false && { stream: false }),
-    ...(asked !== undefined && { stream_options: { include_usage: asked } }),
+    ...(includeUsage !== undefined && { stream_options: { include_usage: includeUsage } }),
   }
 }

@@ -20,8 +20,8 @@ export function callId(id: string, { context, index }: { context: ClientResponse
 }
 
 /** Whether the caller asked in the form that has `function_call` for an answer. */
-export function asksLegacy({ asked }: ClientResponseContext): boolean {
-  return writingOf(asked.extra).legacy === true
+export function requestsLegacy({ request }: ClientResponseContext): boolean {
+  return writingOf(request.extra).legacy === true
 }
 
 export const ONE_CALL = "a second call, where the request has `functions`"

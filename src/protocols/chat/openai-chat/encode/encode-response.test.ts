@@ -150,7 +150,7 @@ describe("whole answers", () => {
 
 describe("streams", () => {
   test("each event leaves as it comes, side by side where they come so", () => {
-    const encoder = openaiChatCodec.ingress.encodeStream(encodeContext({ usageAsked: false }))
+    const encoder = openaiChatCodec.ingress.encodeStream(encodeContext({ usageRequested: false }))
     const left = (event: StreamEvent) => encoder.push(event).map((frame) => frame.replace(/^.*?"choices":/, ""))
     const tail = ',"logprobs":null,"finish_reason":null}]}\n\n'
     const opener = '[{"index":0,"delta":{"role":"assistant","content":"","refusal":null}'
@@ -185,7 +185,7 @@ describe("streams", () => {
     expect(written(events).at(-2)).toContain(
       '"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3',
     )
-    expect(written(events, encodeContext({ usageAsked: false })).join("")).not.toContain("usage")
+    expect(written(events, encodeContext({ usageRequested: false })).join("")).not.toContain("usage")
     expect(written([finished("stop"), { type: "stream-end" }]).join("")).not.toContain("prompt_tokens")
   })
 
@@ -197,11 +197,11 @@ describe("streams", () => {
       delta(0, "abc"),
       cite({ url: "https://y", start: 1, end: 2 }),
     ]
-    const told = (frames: string[]) =>
+    const annotationsIn = (frames: string[]) =>
       frames.flatMap((frame) => /"start_index":\d+,"end_index":\d+,"url":"[^"]*"/.exec(frame)?.[0] ?? [])
-    expect(told(written(events))).toEqual(['"start_index":1,"end_index":2,"url":"https://y"'])
-    expect(told(written([...events, end(0)]))[1]).toBe('"start_index":0,"end_index":3,"url":"https://x"')
-    expect(told(written([...events, finished("stop")]))).toHaveLength(2)
+    expect(annotationsIn(written(events))).toEqual(['"start_index":1,"end_index":2,"url":"https://y"'])
+    expect(annotationsIn(written([...events, end(0)]))[1]).toBe('"start_index":0,"end_index":3,"url":"https://x"')
+    expect(annotationsIn(written([...events, finished("stop")]))).toHaveLength(2)
   })
 
   test("a stream that stops short has no end, and an error is not its business", () => {
@@ -256,8 +256,8 @@ describe("streams", () => {
 
   test("whatever comes in whatever order, what leaves is a stream of this protocol", () => {
     fc.assert(
-      fc.property(fc.array(event, { maxLength: 40 }), fc.boolean(), (events, usageAsked) => {
-        checkGrammar(written([...events, { type: "stream-end" }], encodeContext({ usageAsked })))
+      fc.property(fc.array(event, { maxLength: 40 }), fc.boolean(), (events, usageRequested) => {
+        checkGrammar(written([...events, { type: "stream-end" }], encodeContext({ usageRequested })))
       }),
       { numRuns: 1000 },
     )
@@ -309,14 +309,14 @@ describe("streams", () => {
 
   /** What was said in each kind, and the calls. */
   function textsOf({ candidates: [candidate] }: ChatResponse) {
-    const said = { text: "", refusal: "", reasoning: "" }
+    const texts = { text: "", refusal: "", reasoning: "" }
     const calls: string[] = []
     for (const part of candidate?.parts ?? []) {
       if (part.kind === "tool-call") calls.push(`${part.id} ${part.name} ${part.input} ${part.arguments}`)
-      else if (part.kind === "reasoning") said.reasoning += part.text.replaceAll("\n", "")
-      else if (part.kind === "text" || part.kind === "refusal") said[part.kind] += part.text
+      else if (part.kind === "reasoning") texts.reasoning += part.text.replaceAll("\n", "")
+      else if (part.kind === "text" || part.kind === "refusal") texts[part.kind] += part.text
     }
-    return { ...said, calls }
+    return { ...texts, calls }
   }
 
   test("OpenAI's own client adds it up", async () => {

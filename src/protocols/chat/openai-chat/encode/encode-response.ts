@@ -11,13 +11,13 @@ import { encodeLogprobs } from "../logprobs.ts"
 import { restorePassthrough } from "../passthrough-fields.ts"
 import { encodeUsage } from "../usage.ts"
 import {
-  asksLegacy,
   BETWEEN_THOUGHTS,
   callId,
   completionId,
   mediaMember,
   ONE_CALL,
   reportPart,
+  requestsLegacy,
   unsupportedReason,
 } from "./encode-response-common.ts"
 
@@ -44,7 +44,7 @@ export function encodeResponse(response: ChatResponse, context: ClientResponseCo
 class ChoiceEncoder {
   readonly calls: Json[] = []
   private content = ""
-  private isSaid = false
+  private hasText = false
   private reasoning = ""
   private refusal: string | undefined
   private readonly annotations: Json[] = []
@@ -65,7 +65,7 @@ class ChoiceEncoder {
     const { losses } = context
     const hasCalls = calls.length > 0
     reportFinish(candidate.finish, { path: this.path, losses })
-    const isSilent = !this.isSaid && (hasCalls || refusal !== undefined || this.media.audio !== undefined)
+    const isSilent = !this.hasText && (hasCalls || refusal !== undefined || this.media.audio !== undefined)
     const draft: JsonDraft = {
       index: candidate.index,
       message: {
@@ -79,7 +79,7 @@ class ChoiceEncoder {
       },
       logprobs: candidate.logprobs ? encodeLogprobs(candidate.logprobs) : null,
       finish_reason: encodeFinish(candidate.finish, {
-        isLegacy: asksLegacy(context),
+        isLegacy: requestsLegacy(context),
         ...{ hasCalls, refused: refusal !== undefined },
       }),
     }
@@ -89,7 +89,7 @@ class ChoiceEncoder {
   private calledMember(): JsonDraft {
     const { calls, context } = this
     const [first] = calls
-    if (!asksLegacy(context) || !isObject(first) || first.function === undefined) return { tool_calls: calls }
+    if (!requestsLegacy(context) || !isObject(first) || first.function === undefined) return { tool_calls: calls }
     if (calls.length > 1) reportPart(ONE_CALL, { path: this.path, losses: context.losses })
     return { function_call: first.function }
   }
@@ -98,7 +98,7 @@ class ChoiceEncoder {
     const { context } = this
     const what = unsupportedReason(part)
     if (what !== undefined) reportPart(what, { path, losses: context.losses })
-    else if (part.kind === "text") this.say(part, path)
+    else if (part.kind === "text") this.addText(part, path)
     else if (part.kind === "refusal") this.refusal = (this.refusal ?? "") + part.text
     else if (part.kind === "reasoning") this.think(part.text)
     else if (part.kind === "tool-call") this.calls.push(this.call(part))
@@ -109,10 +109,10 @@ class ChoiceEncoder {
     }
   }
 
-  private say({ text, citations = [] }: Extract<ContentPart, { kind: "text" }>, path: string): void {
+  private addText({ text, citations = [] }: Extract<ContentPart, { kind: "text" }>, path: string): void {
     const span = { start: this.content.length, end: this.content.length + text.length }
     this.content += text
-    this.isSaid = true
+    this.hasText = true
     for (const [index, citation] of citations.entries()) {
       const annotation = encodeAnnotation(citation, span)
       if (annotation) this.annotations.push(annotation)
@@ -128,10 +128,10 @@ class ChoiceEncoder {
     this.reasoning += this.reasoning === "" ? text : BETWEEN_THOUGHTS + text
   }
 
-  private call({ id, name, arguments: said, input }: ToolCallPart): Json {
+  private call({ id, name, arguments: args, input }: ToolCallPart): Json {
     const known = callId(id, { context: this.context, index: this.callsBefore + this.calls.length })
-    if (input === "text") return { id: known, type: "custom", custom: { name, input: said } }
-    return { id: known, type: "function", function: { name, arguments: said } }
+    if (input === "text") return { id: known, type: "custom", custom: { name, input: args } }
+    return { id: known, type: "function", function: { name, arguments: args } }
   }
 
   private show(member: { [name: string]: object }): void {

@@ -10,7 +10,7 @@ import { effortOf, nearestEffort } from "../../../../canonical/chat/reasoning-ef
 import type { Json } from "../../../../canonical/json.ts"
 import { approximated, dropped } from "../../../losses.ts"
 import type { JsonDraft } from "../../../openai/field-reader.ts"
-import { SPOKEN } from "../audio-format.ts"
+import { OUTPUT_AUDIO } from "../audio-format.ts"
 import { type ChatEncodeContext, unsupportedSetting } from "./encode-context.ts"
 
 const MAX_STOPS = 4
@@ -145,5 +145,5 @@ function encodeModalities({ modalities }: ChatSettings, { own, context }: ChatEn
   }
   if (!modalities.includes("audio")) return {}
   context.losses.push(approximated.hint("modalities", "a voice is required, so the gateway chose one"))
-  return { modalities: ["text", "audio"], audio: { voice: "alloy", format: SPOKEN.format } }
+  return { modalities: ["text", "audio"], audio: { voice: "alloy", format: OUTPUT_AUDIO.format } }
 }

@@ -19,13 +19,13 @@ import { encodeLogprobs } from "../logprobs.ts"
 import { PROTOCOL } from "../passthrough-fields.ts"
 import { encodeUsage } from "../usage.ts"
 import {
-  asksLegacy,
   BETWEEN_THOUGHTS,
   callId,
   completionId,
   mediaMember,
   ONE_CALL,
   reportPart,
+  requestsLegacy,
   unsupportedReason,
 } from "./encode-response-common.ts"
 
@@ -66,9 +66,9 @@ class ChatStreamEncoder implements StreamWriter {
   private readonly isLegacy: boolean
 
   constructor(private readonly context: ClientResponseContext) {
-    this.isLegacy = asksLegacy(context)
+    this.isLegacy = requestsLegacy(context)
     // OpenAI's own chunks say so where usage was asked for.
-    this.tail = context.usageAsked ? `],"usage":null}\n\n` : "]}\n\n"
+    this.tail = context.usageRequested ? `],"usage":null}\n\n` : "]}\n\n"
   }
 
   push(event: StreamEvent): string[] {
@@ -79,7 +79,7 @@ class ChatStreamEncoder implements StreamWriter {
     else if (event.type === "usage") this.usage = event.usage
     else if (event.type === "stream-end") this.end(out)
     else if (event.type === "foreign") this.loseForeign(event)
-    else this.tell(event, out)
+    else this.encodeEvent(event, out)
     return out
   }
 
@@ -110,7 +110,7 @@ class ChatStreamEncoder implements StreamWriter {
     this.head = `data: ${head}`
   }
 
-  private tell(event: Extract<StreamEvent, { candidate: number }>, out: string[]): void {
+  private encodeEvent(event: Extract<StreamEvent, { candidate: number }>, out: string[]): void {
     const choice = this.choiceOf(event.candidate, out)
     if (choice.ended) return
     if (event.type === "part-start") this.start(event, choice, out)
@@ -124,23 +124,23 @@ class ChatStreamEncoder implements StreamWriter {
     const choice = this.choices.get(candidate)
     const open = choice?.parts.get(part)
     if (!choice || choice.ended || !open?.around || text === "") return
-    let said = text
+    let content = text
     if (open.kind === "text") choice.textLength += text.length
     if (open.kind === "reasoning" && !open.grown) {
-      if (choice.thought) said = BETWEEN_THOUGHTS + text
+      if (choice.thought) content = BETWEEN_THOUGHTS + text
       choice.thought = true
     }
     open.grown = true
     if (open.kind === "refusal") choice.refused = true
     const [before, after] = open.around
-    out.push(before + encodeByteText(JSON.stringify(said)) + after)
+    out.push(before + encodeByteText(JSON.stringify(content)) + after)
   }
 
   private start(event: Extract<StreamEvent, { type: "part-start" }>, choice: OpenChoice, out: string[]): void {
     const { candidate, part, start } = event
     const open = { kind: start.kind, start: choice.textLength, grown: false, cited: [] }
-    const told = start.kind === "whole" ? start.part : start
-    const what = unsupportedReason(told)
+    const subject = start.kind === "whole" ? start.part : start
+    const what = unsupportedReason(subject)
     const place = { path: `candidates[${candidate}].parts[${part}]`, losses: this.context.losses }
     if (what !== undefined) reportPart(what, place)
     if (start.kind === "whole") {
@@ -226,7 +226,7 @@ class ChatStreamEncoder implements StreamWriter {
   private end(out: string[]): void {
     if (this.choices.size === 0) this.choiceOf(0, out)
     for (const [index, choice] of this.choices) if (!choice.ended) this.endChoice(index, choice, undefined, out)
-    if (this.usage && this.context.usageAsked) {
+    if (this.usage && this.context.usageRequested) {
       out.push(`${this.head}],"usage":${JSON.stringify(encodeUsage(this.usage))}}\n\n`)
     }
     out.push(`data: ${DONE}\n\n`)

@@ -12,7 +12,7 @@ export function encodeTools({ tools, toolChoice }: ChatRequest, saying: ChatEnco
   const draft: JsonDraft = {}
   const { legacy, plain } = saying.written
   const listed: Json[] = []
-  const said = new Map<string, ToolDefinition["kind"]>()
+  const sentKinds = new Map<string, ToolDefinition["kind"]>()
   for (const tool of tools) {
     if (tool.kind === "hosted" && tool.protocol === PROTOCOL && tool.at === "web_search_options") {
       draft.web_search_options = tool.value
@@ -21,10 +21,10 @@ export function encodeTools({ tools, toolChoice }: ChatRequest, saying: ChatEnco
     const written = tool.kind === "hosted" ? encodeHosted(tool, saying) : encodeTool(tool, saying)
     if (written === undefined) continue
     listed.push(written)
-    said.set(tool.name, saying.own ? tool.kind : "function")
+    sentKinds.set(tool.name, saying.own ? tool.kind : "function")
   }
   if (listed.length > 0 || plain?.tools) draft[legacy ? "functions" : "tools"] = listed
-  const choice = toolChoice && encodeToolChoice(toolChoice, { said, saying })
+  const choice = toolChoice && encodeToolChoice(toolChoice, { sentKinds, saying })
   if (choice !== undefined) draft[legacy ? "function_call" : "tool_choice"] = choice
   return draft
 }
@@ -95,25 +95,28 @@ function objectSchema(schema: Json | undefined): Json | undefined {
 }
 
 interface ToolChoiceContext {
-  readonly said: ReadonlyMap<string, ToolDefinition["kind"]>
+  readonly sentKinds: ReadonlyMap<string, ToolDefinition["kind"]>
   readonly saying: ChatEncodeContext
 }
 
-function encodeToolChoice(choice: ToolChoice, { said, saying }: ToolChoiceContext): Json | undefined {
-  const missing = (names: readonly string[]) => !saying.own && !names.some((name) => said.has(name))
+function encodeToolChoice(choice: ToolChoice, { sentKinds, saying }: ToolChoiceContext): Json | undefined {
+  const missing = (names: readonly string[]) => !saying.own && !names.some((name) => sentKinds.has(name))
   if (choice.mode === "tool") {
     if (missing([choice.name])) throw missingForcedTool()
-    return saying.written.legacy ? { name: choice.name } : encodeToolName(choice.name, said)
+    return saying.written.legacy ? { name: choice.name } : encodeToolName(choice.name, sentKinds)
   }
   if (choice.mode === "some") {
     if (choice.required && missing(choice.names)) throw missingForcedTool()
-    const names = saying.own ? choice.names : choice.names.filter((name) => said.has(name))
-    if (names.length === 0) return said.size > 0 ? "none" : undefined
+    const names = saying.own ? choice.names : choice.names.filter((name) => sentKinds.has(name))
+    if (names.length === 0) return sentKinds.size > 0 ? "none" : undefined
     const mode = choice.required ? "required" : "auto"
-    return { type: "allowed_tools", allowed_tools: { mode, tools: names.map((name) => encodeToolName(name, said)) } }
+    return {
+      type: "allowed_tools",
+      allowed_tools: { mode, tools: names.map((name) => encodeToolName(name, sentKinds)) },
+    }
   }
   // Without a tool there is nothing to choose, and to say so is refused.
-  if (!saying.own && said.size === 0) {
+  if (!saying.own && sentKinds.size === 0) {
     if (choice.mode === "required") throw missingForcedTool()
     return undefined
   }
@@ -127,6 +130,8 @@ function missingForcedTool(): Error {
   )
 }
 
-function encodeToolName(name: string, said: ToolChoiceContext["said"]): Json {
-  return said.get(name) === "custom" ? { type: "custom", custom: { name } } : { type: "function", function: { name } }
+function encodeToolName(name: string, sentKinds: ToolChoiceContext["sentKinds"]): Json {
+  return sentKinds.get(name) === "custom"
+    ? { type: "custom", custom: { name } }
+    : { type: "function", function: { name } }
 }

@@ -11,9 +11,9 @@ interface InputListSource {
 const MAX_LIMIT = 100
 const USUAL_LIMIT = 20
 
-export function listInput(asked: InputListSource, query: URLSearchParams): Json {
+export function listInput(source: InputListSource, query: URLSearchParams): Json {
   const limit = limitIn(query)
-  const items = itemsOf(asked)
+  const items = itemsOf(source)
   if (orderIn(query) === "desc") items.reverse()
   const after = query.get("after")
   const last = after === null ? -1 : items.findIndex(({ id }) => id === after)
@@ -53,8 +53,8 @@ function itemsOf({ responseId, input }: InputListSource): (JsonObject & { readon
   const items: readonly Json[] = Array.isArray(input) ? input : [{ role: "user", content: input }]
   return items.filter(isObject).map((item, index) => {
     const type = typeof item.type === "string" ? item.type : "message"
-    const made = `${PREFIXES[type] ?? "item"}_${responseId.replace(/^resp_/, "")}_${index}`
-    const id = typeof item.id === "string" && item.id !== "" ? item.id : made
+    const generated = `${PREFIXES[type] ?? "item"}_${responseId.replace(/^resp_/, "")}_${index}`
+    const id = typeof item.id === "string" && item.id !== "" ? item.id : generated
     const whole = type === "message" ? { status: "completed", ...item, content: contentOf(item) } : item
     return { ...whole, type, id }
   })

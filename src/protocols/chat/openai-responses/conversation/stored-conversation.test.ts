@@ -9,7 +9,7 @@ import { conversation } from "./stored-conversation.ts"
 
 const { inputOf, continued, itemsOf, answerIn, listInput } = conversation
 
-function told(json: string) {
+function toDocument(json: string) {
   const text = encodeByteText(json)
   const outlined = outlineJson(text)
   if (!outlined) throw new Error("no object")
@@ -28,9 +28,9 @@ describe("a request that goes on", () => {
     fc.assert(
       fc.property(items, input, space, (before, own, spaces) => {
         const body = { model: "a/b", previous_response_id: "resp_1", input: own, tools: [] }
-        const text = continued(told(JSON.stringify(body, null, spaces)), asciiOf(before).slice(1, -1))
-        const said = typeof own === "string" ? [user(own)] : own
-        expect(JSON.parse(decodeByteText(text))).toEqual({ model: "a/b", input: [...before, ...said], tools: [] })
+        const text = continued(toDocument(JSON.stringify(body, null, spaces)), asciiOf(before).slice(1, -1))
+        const ownItems = typeof own === "string" ? [user(own)] : own
+        expect(JSON.parse(decodeByteText(text))).toEqual({ model: "a/b", input: [...before, ...ownItems], tools: [] })
       }),
     )
   })
@@ -39,13 +39,13 @@ describe("a request that goes on", () => {
     const own =
       '{"previous_response_id" : "r", "input": [ {"role":"user", "content":"h\\u00e9 ö", "n":1.0} ] , "x":1E2}'
     const expected = '{"input": [{"a":1}, {"role":"user", "content":"h\\u00e9 ö", "n":1.0} ] , "x":1E2}'
-    expect(decodeByteText(continued(told(own), '{"a":1}'))).toBe(expected)
+    expect(decodeByteText(continued(toDocument(own), '{"a":1}'))).toBe(expected)
   })
 })
 
 test("what a request says itself is kept as it wrote it", () => {
-  expect(inputOf(told('{"model":"m","input": [ 1.0 ],"x":2}'))).toBe("[ 1.0 ]")
-  expect(inputOf(told('{"input":"hi"}'))).toBe('"hi"')
+  expect(inputOf(toDocument('{"model":"m","input": [ 1.0 ],"x":2}'))).toBe("[ 1.0 ]")
+  expect(inputOf(toDocument('{"input":"hi"}'))).toBe('"hi"')
 })
 
 test("a continued turn holds the earlier input and output, without unreadable reasoning", () => {

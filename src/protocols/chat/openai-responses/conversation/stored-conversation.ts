@@ -41,17 +41,17 @@ function inputOf({ text, outline: outlined }: RequestDocument): string {
 }
 
 /** The request with these items, joined by commas, before its own, so that it names no earlier response any more. */
-function prependItems(told: RequestDocument, items: string): string {
-  const input = inputOf(told)
+function prependItems(document: RequestDocument, items: string): string {
+  const input = inputOf(document)
   const own = input.startsWith("[") ? input.slice(1) : `${messageOf(input)}]`
   const isAlone = items === "" || /^\s*\]$/.test(own)
   return spliceJson(
-    told.text,
+    document.text,
     [
       { path: ["input"], set: `[${items}${isAlone ? "" : ","}${own}` },
       { path: ["previous_response_id"], remove: true },
     ],
-    told.outline,
+    document.outline,
   )
 }
 
@@ -71,9 +71,9 @@ function messageOf(text: string): string {
 
 /** What stands before the next turn's input. */
 function itemsOf({ input, response }: StoredTurn): Json[] {
-  const asked: readonly Json[] = Array.isArray(input) ? input : [{ type: "message", role: "user", content: input }]
+  const inputItems: readonly Json[] = Array.isArray(input) ? input : [{ type: "message", role: "user", content: input }]
   const answered: readonly Json[] = Array.isArray(response.output) ? response.output : []
-  return [...asked, ...answered.filter(isGivenBack)]
+  return [...inputItems, ...answered.filter(isGivenBack)]
 }
 
 /** More items of one response are not found by their ids. */

@@ -62,8 +62,8 @@ function decodeMessage(fields: FieldReader, at: string): ConversationTurn | unde
     ...(isInstruction && { word: role }),
   }
   const extra = ownExtra(fields.rest(), written)
-  const who = isInstruction ? "instruction" : role === "assistant" ? "assistant" : "user"
-  return { at, role: who, parts: content.parts, ...(extra && { extra }) }
+  const turnRole = isInstruction ? "instruction" : role === "assistant" ? "assistant" : "user"
+  return { at, role: turnRole, parts: content.parts, ...(extra && { extra }) }
 }
 
 function decodeCall(
@@ -73,10 +73,10 @@ function decodeCall(
   fields.take("type", text)
   const id = fields.take("call_id", text)
   const name = fields.take("name", text)
-  const said = fields.take(member, text)
+  const args = fields.take(member, text)
   const set = fields.take("namespace", text)
   const plain = plainMembers(fields, ["id", "status"])
-  if (id === undefined || name === undefined || said === undefined) return undefined
+  if (id === undefined || name === undefined || args === undefined) return undefined
   const namespace = set === undefined ? undefined : { name: set, inner: name }
   const extra = ownExtra(fields.rest(), { ...(plain && { plain }), ...(namespace && { namespace }) })
   const call: ToolCallPart = {
@@ -84,7 +84,7 @@ function decodeCall(
     at,
     id,
     name: set === undefined ? name : flatName(set, name),
-    arguments: said,
+    arguments: args,
     ...(member === "input" && { input: "text" }),
     runsAt: "client",
     ...(extra && { extra }),
@@ -99,13 +99,13 @@ function decodeShellCall(fields: FieldReader, at: string): ConversationTurn | un
   const plain = plainMembers(fields, ["id", "status"])
   if (id === undefined || !action) return undefined
   const extra = ownExtra(fields.rest(), { as: action, ...(plain && { plain }) })
-  const { type: _, ...said } = action
+  const { type: _, ...args } = action
   const call: ContentPart = {
     kind: "tool-call",
     at,
     id,
     name: LOCAL_SHELL,
-    arguments: JSON.stringify(said),
+    arguments: JSON.stringify(args),
     runsAt: "client",
     ...(extra && { extra }),
   }
@@ -140,15 +140,15 @@ function decodeOutput(
 
 /** A call of a remote server's tool is one item with what came of it; back it goes as it came. */
 function decodeRemoteCall({ object: item }: FieldReader, at: string): ConversationTurn | undefined {
-  const { id, name, arguments: said, server_label: server } = item
+  const { id, name, arguments: args, server_label: server } = item
   const call = callIn(item)
-  const isWhole = [id, name, said, server].every((each) => typeof each === "string")
-  if (!call || !isWhole || typeof said !== "string") return undefined
+  const isWhole = [id, name, args, server].every((each) => typeof each === "string")
+  if (!call || !isWhole || typeof args !== "string") return undefined
   const extra = ownExtra({}, { as: item })
   const { result } = hostedRunIn(item, call)
   if (result?.kind !== "tool-result") return undefined
   const parts: ContentPart[] = [
-    { ...call, at, arguments: said, ...(extra && { extra }) },
+    { ...call, at, arguments: args, ...(extra && { extra }) },
     { ...result, at, ...(extra && { extra }) },
   ]
   return { at, role: "assistant", parts }
@@ -163,13 +163,13 @@ function decodeReasoning(fields: FieldReader, at: string): ConversationTurn {
   const texts = content.length > 0 ? content : summary
   const sealed = opened ?? ownSeal(fields)
   const extra = opened ? undefined : ownExtra({}, { as: fields.object })
-  const said = texts.join(BETWEEN_THOUGHTS)
-  const form = said === "" ? "hidden" : content.length > 0 ? "full" : "summary"
+  const joined = texts.join(BETWEEN_THOUGHTS)
+  const form = joined === "" ? "hidden" : content.length > 0 ? "full" : "summary"
   const part: ContentPart = {
     kind: "reasoning",
     at,
     form,
-    text: said,
+    text: joined,
     ...(sealed && { sealed }),
     ...(extra && { extra }),
   }
@@ -222,8 +222,8 @@ function openingParts({ role, parts, extra }: ConversationTurn): readonly Conten
     ...(plain && { plain }),
     ...(members.length > 0 && { members }),
   }
-  const said = ownExtra({ ...first.extra?.members, ...extra?.members }, { ...writingOf(first.extra), opens })
-  return [{ ...first, ...(said && { extra: said }) }, ...others]
+  const joined = ownExtra({ ...first.extra?.members, ...extra?.members }, { ...writingOf(first.extra), opens })
+  return [{ ...first, ...(joined && { extra: joined }) }, ...others]
 }
 
 /** The seal of a call, where a turn is an item that one crossed the client in. */

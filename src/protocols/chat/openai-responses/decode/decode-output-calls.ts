@@ -50,12 +50,12 @@ export function hostedRunIn(item: JsonObject, call: OutputCallStart): HostedRun 
 
 function shellArguments(action: Json | undefined): string {
   if (!isObject(action)) return ""
-  const { type: _, ...said } = action
-  return JSON.stringify(said)
+  const { type: _, ...args } = action
+  return JSON.stringify(args)
 }
 
-function hostedArguments({ arguments: said, input, code, action, queries }: JsonObject): string {
-  if (typeof said === "string") return said
+function hostedArguments({ arguments: args, input, code, action, queries }: JsonObject): string {
+  if (typeof args === "string") return args
   if (typeof input === "string") return input
   if (typeof code === "string") return code
   if (isObject(action)) return JSON.stringify(action)
@@ -67,8 +67,8 @@ function resultIn(item: JsonObject, { id: callId, name }: OutputCallStart): Tool
   const value = { kind: "foreign", protocol: PROTOCOL, value: item } as const
   const result = { kind: "tool-result", callId, name, isError } as const
   if (item.type !== "mcp_call") return { ...result, parts: [value] }
-  const said = typeof item.output === "string" ? item.output : errorText(item.error)
-  return { ...result, parts: [value, { kind: "text", text: said }], isRemote: true }
+  const resultText = typeof item.output === "string" ? item.output : errorText(item.error)
+  return { ...result, parts: [value, { kind: "text", text: resultText }], isRemote: true }
 }
 
 function errorText(error: Json | undefined): string {

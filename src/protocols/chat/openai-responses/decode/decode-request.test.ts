@@ -5,17 +5,17 @@ import type { Json, JsonObject } from "../../../../canonical/json.ts"
 import { decoded } from "../codec.fixture.ts"
 import { encloseCallSeal } from "../seals.ts"
 
-const ask = (more: JsonObject) => decoded({ model: "a/b", input: "hi", ...more })
+const decodeWith = (more: JsonObject) => decoded({ model: "a/b", input: "hi", ...more })
 const talk = (...input: Json[]) => decoded({ model: "a/b", input })
 
 /** Turns as they read to another protocol: without what rides along. */
-function said({ turns }: ChatRequest): unknown {
+function turnsOf({ turns }: ChatRequest): unknown {
   return turns.map(({ role, parts }) => [role, ...parts.map(({ extra: _, ...part }) => part)])
 }
 
 describe("what is said", () => {
   test("input that is a string is a user turn", () => {
-    expect(said(ask({}))).toEqual([["user", { kind: "text", at: "input", text: "hi" }]])
+    expect(turnsOf(decodeWith({}))).toEqual([["user", { kind: "text", at: "input", text: "hi" }]])
   })
 
   test("in items is a turn each, where it stood", () => {
@@ -30,7 +30,7 @@ describe("what is said", () => {
       },
       { role: "developer", content: "d" },
     )
-    expect(said(request)).toEqual([
+    expect(turnsOf(request)).toEqual([
       ["user", { kind: "text", at: "input[0].content[0]", text: "a" }],
       [
         "assistant",
@@ -79,7 +79,7 @@ describe("what is said", () => {
       { type: "input_audio", input_audio: { data: "AAAA", format: "mp3" } },
       { type: "input_text", text: "x", prompt_cache_breakpoint: { mode: "explicit" } },
     ]
-    expect(said(talk({ role: "user", content }))).toMatchObject([
+    expect(turnsOf(talk({ role: "user", content }))).toMatchObject([
       [
         "user",
         { media: "image", source: { at: "inline", mediaType: "image/png", base64: "AAAA" }, detail: "low" },
@@ -113,7 +113,7 @@ describe("calls", () => {
       },
     )
     const call = { kind: "tool-call", runsAt: "client" }
-    expect(said(request)).toEqual([
+    expect(turnsOf(request)).toEqual([
       ["assistant", { ...call, at: "input[0]", id: "1", name: "f", arguments: "{}" }],
       ["assistant", { ...call, at: "input[1]", id: "2", name: "agents__open", arguments: "{}" }],
       ["assistant", { ...call, at: "input[2]", id: "3", name: "patch", arguments: "*** Begin", input: "text" }],
@@ -139,7 +139,7 @@ describe("calls", () => {
       { type: "local_shell_call_output", id: "4", output: "{}" },
     )
     const result = { kind: "tool-result", isError: false }
-    expect(said(request)).toEqual([
+    expect(turnsOf(request)).toEqual([
       ["user", { ...result, at: "input[0]", callId: "1", parts: [{ kind: "text", at: "input[0].output", text: "r" }] }],
       [
         "user",
@@ -166,7 +166,7 @@ describe("calls", () => {
 
   test("calls of the vendor's own tools are blocks only this protocol knows", () => {
     const item = { type: "web_search_call", id: "ws_1", status: "completed" }
-    expect(said(talk(item))).toEqual([
+    expect(turnsOf(talk(item))).toEqual([
       ["assistant", { kind: "foreign", at: "input[0]", protocol: "openai-responses", value: item }],
     ])
   })
@@ -226,7 +226,7 @@ describe("tools", () => {
     ],
   }
   const search = { type: "web_search", external_web_access: false }
-  const request = ask({
+  const request = decodeWith({
     tools: [
       { type: "function", name: "f", parameters: {}, strict: true },
       { type: "custom", name: "patch", format: { type: "text" } },
@@ -265,13 +265,13 @@ describe("tools", () => {
 
   test("tools are chosen by their names", () => {
     expect(request.toolChoice).toEqual({ mode: "some", names: ["agents__open", "web_search"], required: true })
-    expect(ask({ tool_choice: "required" }).toolChoice).toEqual({ mode: "required" })
-    expect(ask({ tool_choice: { type: "function", name: "f" } }).toolChoice).toEqual({ mode: "tool", name: "f" })
+    expect(decodeWith({ tool_choice: "required" }).toolChoice).toEqual({ mode: "required" })
+    expect(decodeWith({ tool_choice: { type: "function", name: "f" } }).toolChoice).toEqual({ mode: "tool", name: "f" })
   })
 })
 
 test("settings, and what rides along", () => {
-  const request = ask({
+  const request = decodeWith({
     max_output_tokens: 5,
     temperature: 0,
     top_p: 1,

@@ -14,7 +14,7 @@ import { decodeToolChoice, decodeTools } from "./decode-tools.ts"
 export function decodeRequest(body: JsonObject): ChatRequest {
   const fields = new FieldReader(body)
   const model = fields.take("model", text) ?? ""
-  const said = fields.take("instructions", text)
+  const instructionText = fields.take("instructions", text)
   const input = fields.take("input", (value) => (typeof value === "string" ? value : list(value)))
   const { settings, written } = decodeSettings(fields)
   const tools = decodeTools(fields.take("tools", list))
@@ -22,7 +22,8 @@ export function decodeRequest(body: JsonObject): ChatRequest {
   const stream = fields.take("stream", flag)
   const routing = runFieldChecks(() => takeRouting((name) => fields.take(name, (value) => value)))
   const { instructions, turns } = decodeInput(input)
-  const spoken: ContentPart[] = said === undefined ? [] : [{ kind: "text", at: "instructions", text: said }]
+  const topInstructions: ContentPart[] =
+    instructionText === undefined ? [] : [{ kind: "text", at: "instructions", text: instructionText }]
   const how: ResponsesWriting = {
     ...written,
     ...(typeof input === "string" && { content: input === "" ? "empty" : "list" }),
@@ -35,7 +36,7 @@ export function decodeRequest(body: JsonObject): ChatRequest {
   }
   return {
     model,
-    instructions: [...spoken, ...instructions],
+    instructions: [...topInstructions, ...instructions],
     turns,
     tools,
     ...(toolChoice && { toolChoice }),
@@ -54,8 +55,8 @@ function quietMembers(fields: FieldReader): JsonObject {
     ["service_tier", (value) => value === "auto" || value === "default"],
     ["background", (value) => value === false],
   ]
-  for (const [name, says] of usual) {
-    const value = fields.take(name, (each) => (says(each) ? each : undefined))
+  for (const [name, isUsual] of usual) {
+    const value = fields.take(name, (each) => (isUsual(each) ? each : undefined))
     if (value !== undefined) quiet[name] = value
   }
   fields.take("store", flag)

@@ -19,7 +19,7 @@ function whole(output: JsonObject[], more: JsonObject = {}): ChatResponse | unde
 
 const parts = (...output: JsonObject[]): readonly ContentPart[] | undefined => whole(output)?.candidates[0]?.parts
 const message = (...content: JsonObject[]): JsonObject => ({ type: "message", id: "msg_1", role: "assistant", content })
-const said = (text: string, more: JsonObject = {}): JsonObject => ({
+const outputText = (text: string, more: JsonObject = {}): JsonObject => ({
   type: "output_text",
   text,
   annotations: [],
@@ -38,7 +38,7 @@ describe("a whole answer", () => {
       output_tokens: 8,
       output_tokens_details: { reasoning_tokens: 3 },
     }
-    expect(whole([message(said("hi"))], { usage })).toEqual({
+    expect(whole([message(outputText("hi"))], { usage })).toEqual({
       id: "resp_1",
       created: 7,
       model: "gpt-x",
@@ -82,7 +82,7 @@ describe("a whole answer", () => {
     const logprobs = [
       { token: "hi", logprob: -1, bytes: [104, 105], top_logprobs: [{ token: "ho", logprob: -2, bytes: null }] },
     ]
-    const answer = whole([message(said("hi", { annotations, logprobs }))])
+    const answer = whole([message(outputText("hi", { annotations, logprobs }))])
     expect(answer?.candidates[0]?.parts).toEqual([
       {
         kind: "text",
@@ -223,7 +223,7 @@ describe("a stream", () => {
   test("a stream tells each text with its citations and probabilities, each once", () => {
     const annotation = { type: "url_citation", url: "https://x", title: "", start_index: 0, end_index: 1 }
     const logprobs = [{ token: "a", logprob: -1, top_logprobs: [] }]
-    const part = said("ab", { annotations: [annotation], logprobs: [...logprobs, ...logprobs] })
+    const part = outputText("ab", { annotations: [annotation], logprobs: [...logprobs, ...logprobs] })
     const events = readStream([
       sent(
         created,
@@ -260,8 +260,8 @@ describe("a stream", () => {
     expect(read(word("a"))).toEqual([{ kind: "text", text: "a" }])
     const listed = { type: "mcp_list_tools", id: "mcpl_1", tools: [] }
     const last = { type: "response.completed", response: { output: [listed] } }
-    const told = readStream([sent({ type: "response.output_item.added", output_index: 0, item: listed }, last)])
-    expect(assembleResponse(told).candidates[0]?.parts).toMatchObject([{ kind: "foreign", value: listed }])
+    const events = readStream([sent({ type: "response.output_item.added", output_index: 0, item: listed }, last)])
+    expect(assembleResponse(events).candidates[0]?.parts).toMatchObject([{ kind: "foreign", value: listed }])
   })
 
   test("a stream has several summaries in one thought", () => {
@@ -276,13 +276,13 @@ describe("a stream", () => {
       { type: "summary_text", text: "c" },
     ]
     const item = { type: "reasoning", id: "rs_1", summary, encrypted_content: "enc" }
-    const told = read(summed(0, "a"), summed(0, "b"), summed(1, "c"), {
+    const decoded = read(summed(0, "a"), summed(0, "b"), summed(1, "c"), {
       type: "response.output_item.done",
       output_index: 0,
       item,
     })
-    expect(told).toEqual(parts(item) as never)
-    expect(told).toMatchObject([{ text: "ab\n\nc" }])
+    expect(decoded).toEqual(parts(item) as never)
+    expect(decoded).toMatchObject([{ text: "ab\n\nc" }])
   })
 
   test("a stream of anything at all throws nothing", () => {

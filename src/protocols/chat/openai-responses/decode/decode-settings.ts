@@ -19,9 +19,9 @@ export function decodeSettings(fields: FieldReader): DecodedResponsesSettings {
   const include = fields.take("include", readInclude)
   const endUser = either(fields, ["safety_identifier", "user"], text)
   const thought = fields.within("reasoning", decodeReasoning)
-  const spoken = decodeText(fields)
+  const textSettings = decodeText(fields)
   const likely = decodeLogprobs(fields, include)
-  const said = {
+  const settings = {
     maxOutputTokens: fields.take("max_output_tokens", finite),
     temperature: fields.take("temperature", finite),
     topP: fields.take("top_p", finite),
@@ -29,20 +29,20 @@ export function decodeSettings(fields: FieldReader): DecodedResponsesSettings {
     frequencyPenalty: fields.take("frequency_penalty", finite),
     presencePenalty: fields.take("presence_penalty", finite),
     logprobs: likely.logprobs,
-    format: spoken?.format,
+    format: textSettings?.format,
     reasoning: thought?.wish,
     parallelToolCalls: fields.take("parallel_tool_calls", flag),
-    verbosity: spoken?.verbosity,
+    verbosity: textSettings?.verbosity,
     cacheKey: fields.take("prompt_cache_key", text),
     endUser: endUser?.value,
   }
   return {
-    settings: Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),
+    settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)),
     written: {
       ...(include && { include }),
       ...(endUser && { endUser: endUser.name }),
       ...(thought?.summary !== undefined && { summary: thought.summary }),
-      ...(spoken && { text: true }),
+      ...(textSettings && { text: true }),
       ...likely.written,
     },
   }

@@ -60,7 +60,7 @@ export class ResponsesStreamDecoder {
     const index = number(event.content_index ?? event.summary_index)
     const open = this.partAt(this.itemAt(event), { place: placeOf(start, index), start }, events)
     if (typeof event.delta === "string" && event.delta !== "")
-      this.say(open, { text: event.delta, piece: index }, events)
+      this.appendText(open, { text: event.delta, piece: index }, events)
     if (this.context && event.logprobs !== undefined) this.emitTokens(open, decodeLogprobs(event.logprobs), events)
     return events
   }
@@ -158,15 +158,19 @@ export class ResponsesStreamDecoder {
     return open
   }
 
-  private say(open: OpenItemPart, { text, piece }: { text: string; piece: number }, events: StreamEvent[]): void {
+  private appendText(
+    open: OpenItemPart,
+    { text, piece }: { text: string; piece: number },
+    events: StreamEvent[],
+  ): void {
     if (open.ended) return
-    let said = text
+    let delta = text
     if (open.kind === "reasoning" && piece !== open.piece) {
-      if (open.grown) said = BETWEEN_THOUGHTS + text
+      if (open.grown) delta = BETWEEN_THOUGHTS + text
       open.piece = piece
     }
     open.grown = true
-    events.push({ type: "part-delta", candidate: 0, part: open.part, text: said })
+    events.push({ type: "part-delta", candidate: 0, part: open.part, text: delta })
   }
 
   private emitTokens(open: OpenItemPart, tokens: ReturnType<typeof decodeLogprobs>, events: StreamEvent[]): void {
@@ -193,7 +197,7 @@ export class ResponsesStreamDecoder {
     const text = isRefusal ? part.refusal : part.text
     const open = this.partAt(item, { place: placeOf(start, index), start }, events)
     if (open.ended) return
-    if (!open.grown && typeof text === "string" && text !== "") this.say(open, { text, piece: index }, events)
+    if (!open.grown && typeof text === "string" && text !== "") this.appendText(open, { text, piece: index }, events)
     if (this.context && !isRefusal) {
       for (const citation of decodeAnnotations(part.annotations).slice(open.cited)) {
         events.push({ type: "part-cite", candidate: 0, part: open.part, citation })
@@ -213,7 +217,7 @@ export class ResponsesStreamDecoder {
       const start = { kind: "reasoning", form } as const
       if (pieces.join("") === "" || open.has(placeOf(start, 0))) continue
       const part = this.partAt(open, { place: placeOf(start, 0), start }, events)
-      for (const [piece, text] of pieces.entries()) if (text !== "") this.say(part, { text, piece }, events)
+      for (const [piece, text] of pieces.entries()) if (text !== "") this.appendText(part, { text, piece }, events)
     }
     if (open.size === 0 && sealed)
       this.partAt(open, { place: "", start: { kind: "reasoning", form: "hidden" } }, events)
@@ -230,8 +234,8 @@ export class ResponsesStreamDecoder {
   /** What a call was made with, where nothing told it on the way, and what came of it, where it ran there. */
   private endCall(item: JsonObject, { call, open }: CompletedCall, events: StreamEvent[]): void {
     if (open.ended) return
-    const { arguments: said, result } = hostedRunIn(item, call)
-    if (!open.grown && said !== "") this.say(open, { text: said, piece: 0 }, events)
+    const { arguments: args, result } = hostedRunIn(item, call)
+    if (!open.grown && args !== "") this.appendText(open, { text: args, piece: 0 }, events)
     this.endPart(open, events)
     if (!this.context || !result) return
     const part = this.parts++

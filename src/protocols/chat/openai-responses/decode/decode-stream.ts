@@ -71,6 +71,6 @@ function take(event: JsonObject, response: ResponsesStreamDecoder): StreamEvent[
   }
 }
 
-function failure(said: JsonObject): StreamEvent {
-  return { type: "stream-error", error: decodeErrorBody(said) }
+function failure(body: JsonObject): StreamEvent {
+  return { type: "stream-error", error: decodeErrorBody(body) }
 }

@@ -47,8 +47,8 @@ function decodeTool(value: Json, { at, set }: ToolLocation): ToolDefinition | un
   if (!tool) return undefined
   const written: ResponsesWriting = set ? { namespace: { ...set, inner: tool.name } } : {}
   // What is said of a whole set has no place beside its single tools.
-  const said = set && at.endsWith("[0]") ? namespaceMembers(set) : {}
-  const extra = ownExtra({ ...fields.rest(), ...said }, written)
+  const setMembers = set && at.endsWith("[0]") ? namespaceMembers(set) : {}
+  const extra = ownExtra({ ...fields.rest(), ...setMembers }, written)
   return { ...tool, ...(set && { name: flatName(set.name, tool.name) }), at, ...(extra && { extra }) }
 }
 

@@ -26,13 +26,13 @@ export function encodeInstructions({ instructions }: ChatRequest, saying: Respon
   const texts = others.flatMap((part) => (part.kind === "text" ? [part] : []))
   // What is said in other protocols' instructions is said as text; pictures among them are said by the developer.
   const more = others.filter(({ kind }) => kind !== "text")
-  if (!saying.own) for (const part of texts) reportBeside(part, saying)
+  if (!saying.own) for (const part of texts) reportPartExtras(part, saying)
   if (more.length > 0) items.push(messageItem({ role: "developer", parts: more }, saying))
   return { ...(texts.length > 0 && { instructions: texts.map(({ text }) => text).join(PARAGRAPH) }), items }
 }
 
 /** A cache mark, and what rode along from another protocol. */
-function reportBeside(part: ContentPart, saying: ResponsesEncodeContext): void {
+function reportPartExtras(part: ContentPart, saying: ResponsesEncodeContext): void {
   encodeContent([part], saying, { word: "input_text" })
 }
 
@@ -86,8 +86,8 @@ function jsonInstruction(
   { own, context: { losses } }: ResponsesEncodeContext,
 ): Json[] {
   const [first] = turns
-  const says = first?.parts.some((part) => part.kind === "text" && /json/i.test(part.text))
-  if (own || settings.format?.kind !== "json" || says) return []
+  const mentionsJson = first?.parts.some((part) => part.kind === "text" && /json/i.test(part.text))
+  if (own || settings.format?.kind !== "json" || mentionsJson) return []
   losses.push(approximated.hint("format", "JSON mode requires the word JSON in the prompt: an instruction was added"))
   return [{ type: "message", role: "developer", content: [{ type: "input_text", text: "Answer in JSON." }] }]
 }
@@ -106,7 +106,7 @@ function messageItem(
 class ItemEncoder {
   readonly items: Json[] = []
   /** What is being said, until something else is. */
-  private spoken: ContentPart[] = []
+  private contentParts: ContentPart[] = []
   private readonly thoughts: HeldReasoning = { held: undefined }
   /** The calls whose input is text, whose outputs have a word of their own. */
   private readonly textCalls = new Set<string>()
@@ -135,17 +135,18 @@ class ItemEncoder {
   private ownMessage({ role, parts, extra }: ConversationTurn): JsonDraft {
     const { content, plain, word } = writingOf(extra)
     const texts = role === "assistant" ? "output_text" : "input_text"
-    const said = encodeContent(parts, this.saying, { ...(content && { content }), word: texts })
-    return { ...plain, role: role === "instruction" ? (word ?? "developer") : role, content: said }
+    const encoded = encodeContent(parts, this.saying, { ...(content && { content }), word: texts })
+    return { ...plain, role: role === "instruction" ? (word ?? "developer") : role, content: encoded }
   }
 
   private addPart(part: ContentPart, turn: ConversationTurn): void {
     const isItem = part.kind === "foreign" && writingOf(turn.extra).item === "other"
-    const isSpoken = part.kind === "text" || part.kind === "refusal" || part.kind === "media" || part.kind === "foreign"
-    if (isSpoken && !isItem) {
+    const isContent =
+      part.kind === "text" || part.kind === "refusal" || part.kind === "media" || part.kind === "foreign"
+    if (isContent && !isItem) {
       if (part.kind === "media" && turn.role === "assistant")
         this.lose(part, "an assistant message cannot contain media in the responses interface")
-      else this.spoken.push(part)
+      else this.contentParts.push(part)
       return
     }
     this.flush(turn)
@@ -157,11 +158,11 @@ class ItemEncoder {
 
   /** What was said so far, as a message; none where nothing of it can be said. */
   private flush(turn: ConversationTurn): void {
-    const { spoken } = this
-    if (spoken.length === 0) return
-    this.spoken = []
-    const item = messageItem({ ...turn, parts: spoken }, this.saying)
-    if (item.content !== "" || spoken.some((part) => part.kind === "text")) this.items.push(item)
+    const { contentParts } = this
+    if (contentParts.length === 0) return
+    this.contentParts = []
+    const item = messageItem({ ...turn, parts: contentParts }, this.saying)
+    if (item.content !== "" || contentParts.some((part) => part.kind === "text")) this.items.push(item)
   }
 
   private lose(part: ContentPart, why: string): void {
@@ -189,8 +190,8 @@ class ItemEncoder {
     this.items.push(restorePassthrough({ ...item, ...plain }, part.extra, { at, losses }))
   }
 
-  private argumentsOf({ arguments: said }: ToolCallPart): string {
-    return said === "" && !this.saying.own ? "{}" : said
+  private argumentsOf({ arguments: args }: ToolCallPart): string {
+    return args === "" && !this.saying.own ? "{}" : args
   }
 
   private result(part: ToolResultPart): void {
@@ -207,9 +208,9 @@ class ItemEncoder {
     }
     const { item, plain, content, word } = writingOf(part.extra)
     const type = item ?? (this.textCalls.has(part.callId) ? "custom_tool_call_output" : "function_call_output")
-    const said = encodeContent(part.parts, this.saying, { ...(content && { content }), word: "input_text" })
+    const encoded = encodeContent(part.parts, this.saying, { ...(content && { content }), word: "input_text" })
     if (part.isError) losses.push(approximated.hint(at, "the text of the result says that the tool failed"))
-    const output = part.isError ? markFailedOutput(said) : said
+    const output = part.isError ? markFailedOutput(encoded) : encoded
     const named = word === "id" ? {} : { call_id: part.callId }
     this.items.push(restorePassthrough({ type, ...named, output, ...plain }, part.extra, { at, losses }))
   }
@@ -219,15 +220,15 @@ class ItemEncoder {
 function remoteCall({ callId, parts, isError, extra }: ToolResultPart, call: ToolCallPart | undefined): Json {
   const { as } = writingOf(extra)
   if (as !== undefined) return as
-  const said = parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
-  const came = isError ? { error: said } : { output: said }
+  const joined = parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
+  const outcome = isError ? { error: joined } : { output: joined }
   return {
     type: "mcp_call",
     id: `mcp_${callId.replace(/^(mcptoolu|mcp)_/, "")}`,
     server_label: serverLabel(call?.server ?? ""),
     name: call?.name ?? "",
     arguments: call?.arguments || "{}",
-    ...came,
+    ...outcome,
   }
 }
 

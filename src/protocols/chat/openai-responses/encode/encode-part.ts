@@ -19,16 +19,16 @@ export function encodeContent(
   saying: ResponsesEncodeContext,
   { content, word }: ItemContentForm,
 ): Json {
-  const said: Json[] = []
+  const encoded: Json[] = []
   for (const part of parts) {
     const wire = encodePart(part, saying, word)
-    if (wire !== undefined) said.push(wire)
+    if (wire !== undefined) encoded.push(wire)
   }
-  if (content === "list") return said
-  if (content === "empty" || said.length === 0) return ""
-  const [only] = said
-  const plain = said.length === 1 ? plainText(only) : undefined
-  return plain ?? said
+  if (content === "list") return encoded
+  if (content === "empty" || encoded.length === 0) return ""
+  const [only] = encoded
+  const plain = encoded.length === 1 ? plainText(only) : undefined
+  return plain ?? encoded
 }
 
 /** The text of a part that says nothing beside it. */

@@ -12,7 +12,7 @@ import type { UpstreamRequestContext } from "../../../chat-codec.ts"
 import { encoded } from "../codec.fixture.ts"
 import { sealReasoning } from "../seals.ts"
 
-const text = (said: string, at = "m"): ContentPart => ({ kind: "text", at, text: said })
+const text = (value: string, at = "m"): ContentPart => ({ kind: "text", at, text: value })
 const user = (...parts: ContentPart[]): ConversationTurn => ({ role: "user", at: "messages[0]", parts })
 const assistant = (...parts: ContentPart[]): ConversationTurn => ({ role: "assistant", at: "messages[1]", parts })
 const input = (turns: ConversationTurn[], more?: Partial<UpstreamRequestContext>) => {

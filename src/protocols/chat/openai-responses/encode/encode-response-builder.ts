@@ -32,7 +32,7 @@ export class ResponseBuilder {
   /** Hidden thoughts that are whole: the vendor ends no answer with one, so each waits for something behind it. */
   private readonly hidden: StreamPartEncoder[] = []
   /** What the tokens belong to that are told of next. */
-  private spoken: TextPartEncoder | undefined
+  private lastText: TextPartEncoder | undefined
 
   constructor(
     private readonly context: ClientResponseContext,
@@ -99,7 +99,7 @@ export class ResponseBuilder {
     if (!part) return
     if (event.type === "part-delta") {
       part.grow(event.text)
-      if (part instanceof TextPartEncoder) this.spoken = part
+      if (part instanceof TextPartEncoder) this.lastText = part
     } else if (event.type === "part-cite") part.cite(event.citation)
     else {
       this.parts.delete(event.part)
@@ -119,7 +119,7 @@ export class ResponseBuilder {
     const writing = { output: this.output, number: this.partsSeen++ }
     switch (start.kind) {
       case "reasoning": {
-        const wish = this.context.asked.settings.reasoning
+        const wish = this.context.request.settings.reasoning
         return new ReasoningPartEncoder(
           start.form === "summary" || wish?.show === "summary" ? "summary" : "full",
           writing,
@@ -146,13 +146,13 @@ export class ResponseBuilder {
   }
 
   private likely({ tokens }: Extract<StreamEvent, { type: "logprobs" }>): void {
-    const { spoken } = this
-    if (!spoken || spoken.ended) {
+    const { lastText } = this
+    if (!lastText || lastText.ended) {
       if (tokens.length > 0) this.loseOnce("logprobs", "they belong to no open text part")
       return
     }
-    spoken.likely(tokens)
-    this.advance(spoken)
+    lastText.likely(tokens)
+    this.advance(lastText)
   }
 
   /** Writes what may be written now that this part knows more. */

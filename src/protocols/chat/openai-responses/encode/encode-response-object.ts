@@ -13,16 +13,16 @@ import { ownTools } from "./encode-tools.ts"
 
 /** A response that has begun and says nothing yet. */
 export function openResponse(context: ClientResponseContext, createdAt = context.unixTime): JsonObject {
-  const { asked, model, id, kept } = context
-  const { settings } = asked
-  const { tools = [], tool_choice = "auto" } = ownTools(asked)
-  const members = isOwn(asked.extra) ? asked.extra.members : {}
+  const { request, model, id, kept } = context
+  const { settings } = request
+  const { tools = [], tool_choice = "auto" } = ownTools(request)
+  const members = isOwn(request.extra) ? request.extra.members : {}
   return {
     ...freshResponse(`resp_${id}`, model, createdAt),
     max_output_tokens: settings.maxOutputTokens ?? null,
     max_tool_calls: members.max_tool_calls ?? null,
     parallel_tool_calls: settings.parallelToolCalls ?? true,
-    reasoning: { effort: settings.reasoning?.effort ?? null, summary: writingOf(asked.extra).summary ?? null },
+    reasoning: { effort: settings.reasoning?.effort ?? null, summary: writingOf(request.extra).summary ?? null },
     temperature: settings.temperature ?? 1,
     text: {
       format: formatOf(context, members["text.format.description"]),
@@ -42,7 +42,7 @@ export function openResponse(context: ClientResponseContext, createdAt = context
   }
 }
 
-function formatOf({ asked: { settings } }: ClientResponseContext, description: Json = null): Json {
+function formatOf({ request: { settings } }: ClientResponseContext, description: Json = null): Json {
   const { format } = settings
   if (format?.kind === "json") return { type: "json_object" }
   if (format?.kind !== "schema") return { type: "text" }

@@ -3,7 +3,7 @@ import type { CandidateFinish } from "../../../../canonical/chat/chat-response.t
 import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
 import { openSeal } from "../../../../canonical/chat/sealed-content.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"
-import { ASKED, answering, decoded, type encodeContext, ID } from "../codec.fixture.ts"
+import { answering, decoded, type encodeContext, ID, REQUEST_BODY } from "../codec.fixture.ts"
 import { openaiResponsesCodec } from "../codec.ts"
 
 const { ingress } = openaiResponsesCodec
@@ -12,7 +12,7 @@ function answer(
   parts: readonly ContentPart[],
   more: { finish?: CandidateFinish; context?: ReturnType<typeof encodeContext> } = {},
 ) {
-  const context = more.context ?? answering(ASKED)
+  const context = more.context ?? answering(REQUEST_BODY)
   const candidate = { index: 0, parts, finish: more.finish ?? { reason: "stop" } }
   const body = ingress.encodeResponse(
     { candidates: [candidate], usage: { input: 3, cacheRead: 1, output: 2 } },
@@ -21,7 +21,7 @@ function answer(
   return { body, output: body.output, losses: context.losses.map(({ path, weight }) => `${weight} ${path}`) }
 }
 
-const text = (said: string): ContentPart => ({ kind: "text", text: said })
+const text = (value: string): ContentPart => ({ kind: "text", text: value })
 const id = ID
 
 describe("a whole answer", () => {
@@ -58,7 +58,7 @@ describe("a whole answer", () => {
       tool_choice: "required",
       tools: [
         { type: "function", name: "f", description: null, parameters: { type: "object" }, strict: true },
-        ASKED.tools[1],
+        REQUEST_BODY.tools[1],
         {
           type: "namespace",
           name: "agents",
@@ -140,11 +140,11 @@ describe("a whole answer", () => {
   })
 
   test("calls tools by what their caller named them", () => {
-    const called = (name: string, said: string, more = {}): ContentPart => ({
+    const called = (name: string, args: string, more = {}): ContentPart => ({
       kind: "tool-call",
       id: name,
       name,
-      arguments: said,
+      arguments: args,
       runsAt: "client",
       ...more,
     })
@@ -193,10 +193,10 @@ describe("a whole answer", () => {
 
   test("a whole answer shows reasoning where it was asked to, with its seal in the opaque slot", () => {
     const sealed = { mintedBy: "anthropic", data: "sig" }
-    const thought = (form: "full" | "summary" | "hidden", said: string): ContentPart => ({
+    const thought = (form: "full" | "summary" | "hidden", value: string): ContentPart => ({
       kind: "reasoning",
       form,
-      text: said,
+      text: value,
       sealed,
     })
     const shown = [thought("full", "a"), thought("summary", "b"), thought("hidden", "")]
@@ -209,7 +209,7 @@ describe("a whole answer", () => {
     ])
     for (const item of (output as JsonObject[]).slice(0, -1))
       expect(openSeal(String(item.encrypted_content))).toEqual(sealed)
-    const summed = answering({ ...ASKED, reasoning: { summary: "auto" } })
+    const summed = answering({ ...REQUEST_BODY, reasoning: { summary: "auto" } })
     expect(answer([thought("full", "a")], { context: summed }).output).toMatchObject([{ summary: [{ text: "a" }] }])
   })
 

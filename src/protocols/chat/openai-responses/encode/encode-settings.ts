@@ -120,8 +120,8 @@ function encodeText(
   { own, written, context }: ResponsesEncodeContext,
 ): Json | undefined {
   if (!format && !verbosity && !written.text) return undefined
-  const said = format && (own ? ownFormat(format) : encodeFormat(format, context.losses))
-  return { ...(said && { format: said }), ...(verbosity && { verbosity }) }
+  const encoded = format && (own ? ownFormat(format) : encodeFormat(format, context.losses))
+  return { ...(encoded && { format: encoded }), ...(verbosity && { verbosity }) }
 }
 
 function ownFormat(format: OutputFormat): JsonObject {
@@ -165,11 +165,11 @@ function encodeReasoning(wish: ReasoningSettings | undefined, saying: ResponsesE
   if (show === "full") losses.push(approximated.hint("reasoning.show", "reasoning is shown as a summary"))
   // Who names a number of tokens comes from where reasoning is shown unasked.
   const isShown = show === "summary" || show === "full" || (show === undefined && budgetTokens !== undefined)
-  const said = {
+  const members = {
     ...(word && { effort: nearestEffortWord(word, saying) }),
     ...summaryOf(show, isShown && word !== "none"),
   }
-  return Object.keys(said).length > 0 ? said : undefined
+  return Object.keys(members).length > 0 ? members : undefined
 }
 
 function summaryOf(show: ReasoningSettings["show"], isShown: boolean): JsonDraft {

@@ -16,7 +16,7 @@ type StreamedCallStart = Extract<PartStart, { kind: "tool-call" }>
 
 export function createCallEncoder(start: StreamedCallStart, writing: PartEncoderContext): StreamPartEncoder {
   const { context } = writing.output
-  const tool = context.asked.tools.find(({ name }) => name === start.name)
+  const tool = context.request.tools.find(({ name }) => name === start.name)
   const id = start.id === "" ? `call_${context.id}${writing.number}` : start.id
   if (start.runsAt === "provider" && start.id.startsWith("mcptoolu_")) return new RemoteCallEncoder(start, writing)
   if (start.runsAt === "provider") return new HostedCallEncoder(start, writing)
@@ -58,12 +58,12 @@ class ClientCallEncoder extends StreamPartEncoder {
       this.around = createDeltaTemplate(`${event}.delta`, this.place, "")
       output.begin(this.place, this.item("in_progress"))
     }
-    this.say(this.pending)
+    this.appendText(this.pending)
     this.pending = ""
     if (this.ended) this.finish(this.place)
   }
 
-  private say(text: string): void {
+  private appendText(text: string): void {
     if (text === "" || !this.around) return
     this.writing.output.wire.grow(this.around, text)
     this.text += text
@@ -79,7 +79,7 @@ class ClientCallEncoder extends StreamPartEncoder {
     const { output } = this.writing
     const { event, member } = CALLS[this.kind]
     // Clients parse the arguments of a function, and there is always an object to parse.
-    if (this.kind === "function" && this.text === "") this.say("{}")
+    if (this.kind === "function" && this.text === "") this.appendText("{}")
     const named = this.kind === "function" ? { name: this.names.name } : {}
     output.wire.emit(`${event}.done`, { item_id: place.id, output_index: place.index, ...named, [member]: this.text })
     output.end(place, this.item(this.status))
@@ -196,26 +196,26 @@ class RemoteResultEncoder extends StreamPartEncoder {
     const { callId, isError, parts } = this.result
     const call = output.remoteCalls.get(callId) ?? { server_label: "", name: "", arguments: "{}" }
     const place = output.place("mcp")
-    const said = parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
+    const joined = parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
     const at = { item_id: place.id, output_index: place.index }
     const item = { id: place.id, type: "mcp_call", approval_request_id: null, ...call }
     output.begin(place, { ...item, status: "in_progress", arguments: "", output: null, error: null })
     output.wire.emit("response.mcp_call.in_progress", at)
     output.wire.emit("response.mcp_call_arguments.done", { ...at, arguments: call.arguments ?? "{}" })
     output.wire.emit(isError ? "response.mcp_call.failed" : "response.mcp_call.completed", at)
-    const came = isError
-      ? { status: "failed", output: null, error: said }
-      : { status: "completed", output: said, error: null }
-    output.end(place, { ...item, ...came })
+    const outcome = isError
+      ? { status: "failed", output: null, error: joined }
+      : { status: "completed", output: joined, error: null }
+    output.end(place, { ...item, ...outcome })
   }
 }
 
-function queryIn(said: string): string {
+function queryIn(args: string): string {
   try {
-    const { query } = JSON.parse(said)
-    return typeof query === "string" ? query : said
+    const { query } = JSON.parse(args)
+    return typeof query === "string" ? query : args
   } catch {
-    return said
+    return args
   }
 }
 

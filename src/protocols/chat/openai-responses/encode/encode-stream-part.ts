@@ -198,11 +198,11 @@ export class ReasoningPartEncoder extends StreamPartEncoder {
       this.place = output.place("rs")
       output.begin(this.place, { id: this.place.id, type: "reasoning", summary: [] })
     }
-    if (this.pending !== "") this.say()
+    if (this.pending !== "") this.flushText()
     if (this.ended) this.finish(this.place)
   }
 
-  private say(): void {
+  private flushText(): void {
     const { wire } = this.writing.output
     const { part, text, index, type } = this.words
     if (!this.around && this.place) {
@@ -221,7 +221,7 @@ export class ReasoningPartEncoder extends StreamPartEncoder {
   private finish(place: ItemPosition): void {
     const { output } = this.writing
     const { part, text, type } = this.words
-    const said = this.around ? [{ type, text: this.text }] : []
+    const content = this.around ? [{ type, text: this.text }] : []
     if (this.around) {
       output.wire.emit(`${text}.done`, { ...this.at(), text: this.text })
       output.wire.emit(`${part}.done`, { ...this.at(), part: { type, text: this.text } })
@@ -230,8 +230,8 @@ export class ReasoningPartEncoder extends StreamPartEncoder {
     output.end(place, {
       id: place.id,
       type: "reasoning",
-      summary: isFull ? [] : said,
-      ...(isFull && said.length > 0 && { content: said }),
+      summary: isFull ? [] : content,
+      ...(isFull && content.length > 0 && { content }),
       ...(this.sealed && { encrypted_content: encloseSeal(this.sealed) }),
     })
   }

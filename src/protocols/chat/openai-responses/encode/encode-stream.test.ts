@@ -5,7 +5,6 @@ import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
 import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import { GatewayError } from "../../../../canonical/gateway-error.ts"
 import {
-  ASKED,
   answering,
   call,
   delta,
@@ -15,6 +14,7 @@ import {
   finish,
   ID,
   over,
+  REQUEST_BODY,
   readStream,
   start,
   writeStream,
@@ -120,22 +120,22 @@ test("a stream and a whole answer say the same", () => {
     { kind: "tool-call", id: "1", name: "agents__open", arguments: "{}", runsAt: "client" },
   ]
   const events = parts.flatMap((part, index): StreamEvent[] => {
-    const said = part.kind === "tool-call" ? part.arguments : "text" in part ? part.text : ""
+    const content = part.kind === "tool-call" ? part.arguments : "text" in part ? part.text : ""
     const begin = part.kind === "tool-call" ? call("1", part.name) : ({ kind: part.kind, form: "full" } as PartStart)
     const cites = part.kind === "text" ? (part.citations ?? []) : []
     return [
       start(index, begin),
-      delta(index, said.slice(0, 1)),
-      delta(index, said.slice(1)),
+      delta(index, content.slice(0, 1)),
+      delta(index, content.slice(1)),
       ...cites.map((citation): StreamEvent => ({ type: "part-cite", candidate: 0, part: index, citation })),
       { type: "part-end", candidate: 0, part: index, ...("sealed" in part && part.sealed && { sealed: part.sealed }) },
     ]
   })
   const counted = { input: 3, cacheRead: 1, output: 2 }
   const usage: StreamEvent = { type: "usage", usage: counted }
-  const frames = writeStream([...events, finish, usage, over], answering(ASKED))
+  const frames = writeStream([...events, finish, usage, over], answering(REQUEST_BODY))
   const candidates = [{ index: 0, parts, finish: { reason: "stop" } as const }]
-  const whole = ingress.encodeResponse({ candidates, usage: counted }, answering(ASKED))
+  const whole = ingress.encodeResponse({ candidates, usage: counted }, answering(REQUEST_BODY))
   expect(eventsIn(frames.join("")).at(-1)?.response).toEqual(whole)
 })
 
@@ -144,7 +144,7 @@ describe("an error", () => {
   const context = { requestId: "11-22", unixTime: 5 }
 
   test("before anything was told opens a response, fails it, and then the stream", () => {
-    const encoder = ingress.encodeStream(answering(ASKED))
+    const encoder = ingress.encodeStream(answering(REQUEST_BODY))
     const events = eventsIn(encoder.errorFrame(error, context))
     expect(events.map(({ type, sequence_number }) => [type, sequence_number])).toEqual([
       ["response.created", 0],
@@ -156,13 +156,13 @@ describe("an error", () => {
 
   test("midway goes on counting, with the response that was opened", () => {
     const encoder = ingress.encodeStream(encodeContext())
-    const told = [{ type: "stream-start", created: 9 } as const, start(0, { kind: "text" }), delta(0, "a")].flatMap(
+    const frames = [{ type: "stream-start", created: 9 } as const, start(0, { kind: "text" }), delta(0, "a")].flatMap(
       (event) => encoder.push(event),
     )
     const events = eventsIn(encoder.errorFrame(error, context))
     expect(events.map(({ type, sequence_number }) => [type, sequence_number])).toEqual([
-      ["response.failed", told.length],
-      ["error", told.length + 1],
+      ["response.failed", frames.length],
+      ["error", frames.length + 1],
     ])
     expect(events[0]?.response).toMatchObject({
       id: `resp_${ID}`,
@@ -224,7 +224,7 @@ const event: fc.Arbitrary<StreamEvent> = fc.oneof(
 test("no order of events makes a stream that breaks the grammar, and what it says is read again", () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 40 }), (events) => {
-      const frames = writeStream([...events, over, ...events], answering(ASKED))
+      const frames = writeStream([...events, over, ...events], answering(REQUEST_BODY))
       checkGrammar(frames)
       expect(readStream([frames.join("")]).at(-1)).toEqual(over)
     }),
@@ -233,7 +233,7 @@ test("no order of events makes a stream that breaks the grammar, and what it say
 })
 
 test("what is told in order is read again word for word, wherever it is cut", () => {
-  const said = fc.array(
+  const partList = fc.array(
     fc.record({
       begin: fc.constantFrom<PartStart>(
         { kind: "text" },
@@ -245,7 +245,7 @@ test("what is told in order is read again word for word, wherever it is cut", ()
     }),
   )
   fc.assert(
-    fc.property(said, fc.nat(), (parts, cut) => {
+    fc.property(partList, fc.nat(), (parts, cut) => {
       const events = parts.flatMap((each, part) => [
         start(part, each.begin),
         ...each.texts.map((piece) => delta(part, piece)),

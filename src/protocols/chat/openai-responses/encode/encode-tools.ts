@@ -16,13 +16,13 @@ type ResponsesToolRequest = Pick<ChatRequest, "tools" | "toolChoice">
 
 export function encodeTools({ tools, toolChoice }: ResponsesToolRequest, saying: ResponsesEncodeContext): JsonDraft {
   if (saying.own) return ownTools({ tools, ...(toolChoice && { toolChoice }) })
-  const said: ToolDefinition[] = []
+  const sentTools: ToolDefinition[] = []
   const listed = tools.flatMap((tool) => {
     const wire = encodeTool(tool, saying)
-    if (wire) said.push(tool)
+    if (wire) sentTools.push(tool)
     return wire ? [wire] : []
   })
-  const choice = toolChoice && encodeChoice(toolChoice, said)
+  const choice = toolChoice && encodeChoice(toolChoice, sentTools)
   return { ...(listed.length > 0 && { tools: listed }), ...(choice !== undefined && { tool_choice: choice }) }
 }
 
@@ -128,21 +128,21 @@ function searchOptions(value: Json): JsonObject {
   return { user_location: isObject(approximate) ? { ...flat, ...approximate } : flat }
 }
 
-function encodeChoice(choice: ToolChoice, said: readonly ToolDefinition[]): Json | undefined {
-  const has = (name: string) => said.some((tool) => tool.name === name)
+function encodeChoice(choice: ToolChoice, sentTools: readonly ToolDefinition[]): Json | undefined {
+  const has = (name: string) => sentTools.some((tool) => tool.name === name)
   if (choice.mode === "tool") {
     if (!has(choice.name)) throw missingForcedTool()
-    return encodeToolName(choice.name, said)
+    return encodeToolName(choice.name, sentTools)
   }
   if (choice.mode === "some") {
     const names = choice.names.filter(has)
     if (choice.required && names.length === 0) throw missingForcedTool()
-    if (names.length === 0) return said.length > 0 ? "none" : undefined
-    return encodeAllowedTools(names, choice.required, said)
+    if (names.length === 0) return sentTools.length > 0 ? "none" : undefined
+    return encodeAllowedTools(names, choice.required, sentTools)
   }
   // Without a tool there is nothing to choose.
-  if (said.length === 0 && choice.mode === "required") throw missingForcedTool()
-  return said.length === 0 ? undefined : choice.mode
+  if (sentTools.length === 0 && choice.mode === "required") throw missingForcedTool()
+  return sentTools.length === 0 ? undefined : choice.mode
 }
 
 function ownChoice(choice: ToolChoice, tools: readonly ToolDefinition[]): Json {

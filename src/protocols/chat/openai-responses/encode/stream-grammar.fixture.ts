@@ -18,17 +18,17 @@ interface GrammarItem {
 }
 
 /** What is told of a text: the event that opens its place, those that grow and end it, and where the text stands. */
-const TEXTS: Readonly<Record<string, { index: string; opened: string | undefined; said: string }>> = {
-  "response.output_text": { index: "content_index", opened: "response.content_part", said: "text" },
-  "response.refusal": { index: "content_index", opened: "response.content_part", said: "refusal" },
-  "response.reasoning_text": { index: "content_index", opened: "response.content_part", said: "text" },
+const TEXTS: Readonly<Record<string, { index: string; opened: string | undefined; member: string }>> = {
+  "response.output_text": { index: "content_index", opened: "response.content_part", member: "text" },
+  "response.refusal": { index: "content_index", opened: "response.content_part", member: "refusal" },
+  "response.reasoning_text": { index: "content_index", opened: "response.content_part", member: "text" },
   "response.reasoning_summary_text": {
     index: "summary_index",
     opened: "response.reasoning_summary_part",
-    said: "text",
+    member: "text",
   },
-  "response.function_call_arguments": { index: "", opened: undefined, said: "arguments" },
-  "response.custom_tool_call_input": { index: "", opened: undefined, said: "input" },
+  "response.function_call_arguments": { index: "", opened: undefined, member: "arguments" },
+  "response.custom_tool_call_input": { index: "", opened: undefined, member: "input" },
 }
 const PARTS: readonly string[] = ["response.content_part", "response.reasoning_summary_part"]
 const STEPS = /^response\.web_search_call\.(in_progress|searching|completed)$/
@@ -132,7 +132,7 @@ class GrammarReader {
     if (step === "delta") found.text += event.delta
     else {
       found.done = true
-      if (event[kind.said] !== found.text) this.fault(`${type} says otherwise`)
+      if (event[kind.member] !== found.text) this.fault(`${type} says otherwise`)
     }
   }
 

@@ -19,8 +19,8 @@ export const LOCAL_SHELL_PARAMETERS: JsonObject = {
 }
 
 /** What a model wrote as arguments, as the vendor's action; undefined where it is none. */
-export function shellAction(said: string): JsonObject | undefined {
-  const written = parseJson(said)
+export function shellAction(args: string): JsonObject | undefined {
+  const written = parseJson(args)
   if (!isObject(written) || !Array.isArray(written.command)) return undefined
   if (!written.command.every((word) => typeof word === "string")) return undefined
   return { type: "exec", env: {}, ...written }
