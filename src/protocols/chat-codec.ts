@@ -76,7 +76,7 @@ export interface ClientResponseContext {
   readonly usageRequested: boolean
   readonly framing: "events" | "array"
   /** What the answer says of being kept; absent in protocols that know no such thing. */
-  readonly kept?: ResponseStorage | undefined
+  readonly storage?: ResponseStorage | undefined
   /** What of the answer could not be said. */
   readonly losses: Losses
 }

@@ -72,7 +72,7 @@ export interface RequestSummary {
   /** Whether no more than a count of tokens is asked for. */
   readonly counts?: boolean
   /** What is asked of the answers that the gateway keeps; absent in protocols that know none. */
-  readonly kept?: ResponseStorage
+  readonly storage?: ResponseStorage
   /** What is to be embedded, as far as hosts set bounds to it. */
   readonly embeds?: EmbeddingInputSummary
   /** Whether the provider may run tools of its own and call the model anew for each: their usage is one sum. */

@@ -238,7 +238,7 @@ class TranslateLane implements Lane {
   }
 
   private encoding({ call, target, request }: Attempt): ClientResponseContext {
-    const { usageRequested, framing, kept } = request.reading
+    const { usageRequested, framing, storage: kept } = request.reading
     return {
       id: idOf(call),
       model: target.model.id,
@@ -246,7 +246,7 @@ class TranslateLane implements Lane {
       unixTime: Math.floor(Date.now() / 1000),
       usageRequested,
       framing,
-      kept,
+      storage: kept,
       losses: this.losses,
     }
   }

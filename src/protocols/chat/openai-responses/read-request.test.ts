@@ -91,7 +91,7 @@ test("nothing is kept at the upstream", () => {
 
 test("an answer is to be kept unless the caller says no, and what is only counted never", () => {
   const keptIn = (body: object, does: "generate" | "count-tokens" = "generate") =>
-    readRequest({ ...sound, ...body } as JsonObject, { does }).kept
+    readRequest({ ...sound, ...body } as JsonObject, { does }).storage
   expect(keptIn({})).toEqual({ store: true })
   expect(keptIn({ store: null, previous_response_id: null })).toEqual({ store: true })
   expect(keptIn({ store: false, previous_response_id: "resp_1" })).toEqual({ store: false, previous: "resp_1" })
@@ -104,7 +104,7 @@ test("an answer is to be kept unless the caller says no, and what is only counte
 test("of an answer that is kept the reasoning is asked for sealed, where all who may answer reason", () => {
   const includes = (body: object, kept: object) => {
     const reading = readRequest({ ...sound, ...body } as JsonObject)
-    const summary = { ...reading, kept: { store: true, ...reading.kept, ...kept } }
+    const summary = { ...reading, storage: { store: true, ...reading.storage, ...kept } }
     return requestEdits(summary, { model: "gpt-x", streamUsage: "ask" }).find(({ path }) => path[0] === "include")
   }
   const logprobs = "message.output_text.logprobs"

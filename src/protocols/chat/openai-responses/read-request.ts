@@ -61,7 +61,7 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
       outputLimits,
       ...(runsTools(body.tools) && { runsTools: true }),
       ...(counts && { counts }),
-      kept: readStorage(body, counts),
+      storage: readStorage(body, counts),
       ...(identifiers && { identifiers }),
       routing,
       headers: NO_HEADERS,
@@ -213,11 +213,11 @@ export function requestEdits(reading: RequestSummary, target: RelayTarget): Json
   const owned = gatewayEdits(reading, target)
   // Nothing is kept of what is only counted.
   if (reading.counts) return owned
-  const { kept } = reading
+  const { storage } = reading
   const edits: JsonEdit[] = [...owned, { path: ["store"], set: "false" }]
   // Else its reasoning would be missing when the conversation goes on.
-  if (kept?.store && kept.reasons && !kept.includes?.includes(SEALS)) {
-    edits.push({ path: ["include"], set: asciiOf([...(kept.includes ?? []), SEALS]) })
+  if (storage?.store && storage.reasons && !storage.includes?.includes(SEALS)) {
+    edits.push({ path: ["include"], set: asciiOf([...(storage.includes ?? []), SEALS]) })
   }
   return edits
 }

@@ -19,7 +19,7 @@ export function relayAnswer(
   const usage = decodeUsage(memberValue(text, outlined, "usage"))
   const edits: JsonEdit[] = [
     { path: ["model"], set: asciiJson(model) },
-    ...storageEdits(reading.kept, { length: text.length }),
+    ...storageEdits(reading.storage, { length: text.length }),
     ...echoEdits(reading, text),
   ]
   const passed = spliceJson(text, edits, outlined)
@@ -45,13 +45,13 @@ interface StoredResponseLocation {
 
 /** What a response says of being kept is the gateway's to say. */
 export function storageEdits(
-  kept: ResponseStorage | undefined,
+  storage: ResponseStorage | undefined,
   { length, at = [] }: StoredResponseLocation,
 ): JsonEdit[] {
-  if (kept?.id === undefined) return []
+  if (storage?.id === undefined) return []
   return [
-    { path: [...at, "id"], set: asciiJson(kept.id) },
-    { path: [...at, "store"], set: String(isStored(kept, length)) },
-    { path: [...at, "previous_response_id"], set: asciiOf(kept.previous ?? null) },
+    { path: [...at, "id"], set: asciiJson(storage.id) },
+    { path: [...at, "store"], set: String(isStored(storage, length)) },
+    { path: [...at, "previous_response_id"], set: asciiOf(storage.previous ?? null) },
   ]
 }

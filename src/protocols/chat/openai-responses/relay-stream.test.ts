@@ -136,7 +136,7 @@ describe("the relay", () => {
 
   test("the relay gives the response its own id in every event, also where a host gives it another with each", () => {
     const kept = { id: "resp_ours", store: true, maxLength: 1000, previous: "resp_before" }
-    const { push } = relaying(relayStream({ model: "a/b", reading: { ...reading, kept } }))
+    const { push } = relaying(relayStream({ model: "a/b", reading: { ...reading, storage: kept } }))
     const again = { type: "response.completed", response: response({ id: "resp_2", status: "completed" }) }
     const responses = data(push(streamOf(created, again))).map((event) => event.response)
     const stored = { id: "resp_ours", store: true, previous_response_id: "resp_before" }
@@ -145,7 +145,7 @@ describe("the relay", () => {
 
   test("the relay says of a response that became too long to be kept that it is not", () => {
     const kept = { id: "resp_ours", store: true, maxLength: 1000 }
-    const { push } = relaying(relayStream({ model: "a/b", reading: { ...reading, kept } }))
+    const { push } = relaying(relayStream({ model: "a/b", reading: { ...reading, storage: kept } }))
     const long = { type: "response.completed", response: response({ status: "completed", output: ["x".repeat(1000)] }) }
     const responses = data(push(streamOf(created, long))).map((event) => event.response)
     expect(responses).toEqual([expect.objectContaining({ store: true }), expect.objectContaining({ store: false })])

@@ -52,7 +52,7 @@ class ResponsesStreamRelay implements StreamRelay {
     if (!data.includes('"response"')) return frame.raw
     const outlined = outlineJson(data)
     if (!outlined || !findMember(outlined, "response")) return frame.raw
-    const stored = storageEdits(this.context.reading.kept, { length: data.length, at: ["response"] })
+    const stored = storageEdits(this.context.reading.storage, { length: data.length, at: ["response"] })
     const echoed = echoEdits(this.context.reading, data, ["response"])
     const edits: JsonEdit[] = [{ path: ["response", "model"], set: this.name }, ...stored, ...echoed]
     // Clients refuse a stream whose response changes its id, which some hosts do with every event.
@@ -82,8 +82,8 @@ class ResponsesStreamRelay implements StreamRelay {
 
   errorFrame(error: GatewayError, { requestId, unixTime }: { requestId: string; unixTime: number }): string {
     const { model, reading } = this.context
-    const id = reading.kept?.id ?? `resp_${requestId.replaceAll("-", "")}`
-    const fresh = { ...freshResponse(id, model, unixTime), ...storageMembers(reading.kept) }
+    const id = reading.storage?.id ?? `resp_${requestId.replaceAll("-", "")}`
+    const fresh = { ...freshResponse(id, model, unixTime), ...storageMembers(reading.storage) }
     return errorFrames(error, { created: this.created, sequence: this.sequence() }, fresh)
   }
 

@@ -8,7 +8,7 @@ export function isStored({ store, maxLength = 0 }: ResponseStorage, length: numb
 }
 
 /** The members of a response by which it says so, before it is known how long it becomes. */
-export function storageMembers(kept: ResponseStorage | undefined): JsonObject {
-  if (kept?.id === undefined) return {}
-  return { id: kept.id, store: kept.store, previous_response_id: kept.previous ?? null }
+export function storageMembers(storage: ResponseStorage | undefined): JsonObject {
+  if (storage?.id === undefined) return {}
+  return { id: storage.id, store: storage.store, previous_response_id: storage.previous ?? null }
 }

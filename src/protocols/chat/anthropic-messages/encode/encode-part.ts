@@ -31,7 +31,7 @@ const PLACES: Readonly<Record<BlockLocation, readonly ContentPart["kind"][]>> = 
 
 export interface BlockContext {
   readonly place: BlockLocation
-  readonly writing: AnthropicEncodeContext
+  readonly encodeContext: AnthropicEncodeContext
 }
 
 export function encodeParts(parts: readonly ContentPart[], where: BlockContext): JsonObject[] {
@@ -41,17 +41,17 @@ export function encodeParts(parts: readonly ContentPart[], where: BlockContext):
   })
 }
 
-function encodePart(part: ContentPart, { place, writing }: BlockContext): JsonObject | undefined {
-  if (part.kind === "foreign") return foreignBlock(part, writing)
+function encodePart(part: ContentPart, { place, encodeContext }: BlockContext): JsonObject | undefined {
+  if (part.kind === "foreign") return foreignBlock(part, encodeContext)
   const isRemote = part.kind === "tool-result" && part.isRemote && place === "assistant"
-  if (!writing.own && !isRemote && !PLACES[place].includes(part.kind)) {
+  if (!encodeContext.own && !isRemote && !PLACES[place].includes(part.kind)) {
     const why = `the messages protocol does not allow a ${part.kind} here`
-    writing.losses.push(dropped[part.kind === "reasoning" ? "hint" : "meaning"](part.at ?? place, why))
+    encodeContext.losses.push(dropped[part.kind === "reasoning" ? "hint" : "meaning"](part.at ?? place, why))
     return undefined
   }
-  const block = blockOf(part, writing)
+  const block = blockOf(part, encodeContext)
   if (!block) return undefined
-  const rest = ownMembers(part.extra, { at: part.at ?? "", losses: writing.losses })
+  const rest = ownMembers(part.extra, { at: part.at ?? "", losses: encodeContext.losses })
   const members = part.kind === "media" ? withoutSource(rest) : rest
   const marked = part.kind === "reasoning" ? undefined : part.cacheMark
   return { ...block, ...(marked && { cache_control: cacheControl(marked) }), ...members }
@@ -68,30 +68,32 @@ export function cacheControl({ ttl }: CacheMark): JsonObject {
 
 function blockOf(
   part: Exclude<ContentPart, { kind: "foreign" }>,
-  writing: AnthropicEncodeContext,
+  encodeContext: AnthropicEncodeContext,
 ): JsonObject | undefined {
   switch (part.kind) {
     case "text":
-      return textBlock(part, writing)
+      return textBlock(part, encodeContext)
     case "refusal":
       return part.text.trim() === "" ? undefined : { type: "text", text: part.text }
     case "media":
-      return encodeMedia(part, writing)
+      return encodeMedia(part, encodeContext)
     case "reasoning":
-      return reasoningBlock(part, writing)
+      return reasoningBlock(part, encodeContext)
     case "tool-call":
-      return callBlock(part, writing)
+      return callBlock(part, encodeContext)
     case "tool-result":
-      return resultBlock(part, writing)
+      return resultBlock(part, encodeContext)
   }
 }
 
 function foreignBlock(
   { protocol, value, at }: Extract<ContentPart, { kind: "foreign" }>,
-  writing: AnthropicEncodeContext,
+  encodeContext: AnthropicEncodeContext,
 ) {
   if (protocol === PROTOCOL) return value as JsonObject
-  writing.losses.push(dropped.meaning(at ?? "messages", "this content exists only in the protocol it was written in"))
+  encodeContext.losses.push(
+    dropped.meaning(at ?? "messages", "this content exists only in the protocol it was written in"),
+  )
   return undefined
 }
 
@@ -113,17 +115,17 @@ function textBlock(part: TextPart, { own, losses }: AnthropicEncodeContext): Jso
   return { type: "text", text, ...(cited && { citations: known }) }
 }
 
-function reasoningBlock(part: ReasoningPart, writing: AnthropicEncodeContext): JsonObject | undefined {
+function reasoningBlock(part: ReasoningPart, encodeContext: AnthropicEncodeContext): JsonObject | undefined {
   const { sealed, text, at } = part
-  if (sealed && isFor(sealed, writing)) {
+  if (sealed && isFor(sealed, encodeContext)) {
     const data = redactedData(sealed)
     return data === undefined
       ? { type: "thinking", thinking: text, signature: sealed.data }
       : { type: "redacted_thinking", data }
   }
-  if (!sealed && writing.own) return { type: "thinking", thinking: text, signature: "" }
+  if (!sealed && encodeContext.own) return { type: "thinking", thinking: text, signature: "" }
   const why = sealed ? "only its minter can read this seal" : "the vendor accepts only reasoning that it signed"
-  writing.losses.push(dropped.hint(at ?? "messages", why))
+  encodeContext.losses.push(dropped.hint(at ?? "messages", why))
   return undefined
 }
 
@@ -131,17 +133,17 @@ function isFor({ mintedBy }: SealedContent, { minter }: AnthropicEncodeContext):
   return mintedBy === minter || mintedBy === PROTOCOL
 }
 
-function callBlock(part: ToolCallPart, writing: AnthropicEncodeContext): JsonObject | undefined {
+function callBlock(part: ToolCallPart, encodeContext: AnthropicEncodeContext): JsonObject | undefined {
   const { id, name, runsAt, sealed, at } = part
-  if (runsAt === "provider" && !writing.own && part.server === undefined) {
-    writing.losses.push(dropped.meaning(at ?? "messages", "another provider ran this tool"))
+  if (runsAt === "provider" && !encodeContext.own && part.server === undefined) {
+    encodeContext.losses.push(dropped.meaning(at ?? "messages", "another provider ran this tool"))
     return undefined
   }
-  if (sealed) writing.losses.push(dropped.hint(memberPath(at, "sealed"), "only its minter can read this seal"))
+  if (sealed) encodeContext.losses.push(dropped.hint(memberPath(at, "sealed"), "only its minter can read this seal"))
   const { input, exact } = toolInput(part)
   if (!exact) {
     const why = "its arguments are not a JSON object and are sent as text"
-    writing.losses.push(approximated.meaning(memberPath(at, "arguments"), why))
+    encodeContext.losses.push(approximated.meaning(memberPath(at, "arguments"), why))
   }
   if (part.server !== undefined) {
     return { type: "mcp_tool_use", id: remoteId(id), name, server_name: part.server, input }
@@ -149,16 +151,16 @@ function callBlock(part: ToolCallPart, writing: AnthropicEncodeContext): JsonObj
   return { type: runsAt === "client" ? "tool_use" : "server_tool_use", id, name, input }
 }
 
-function resultBlock(part: ToolResultPart, writing: AnthropicEncodeContext): JsonObject | undefined {
+function resultBlock(part: ToolResultPart, encodeContext: AnthropicEncodeContext): JsonObject | undefined {
   const { callId, parts, isError, name } = part
   const [found, ...results] = parts
-  if (writing.own && name !== undefined) {
+  if (encodeContext.own && name !== undefined) {
     const content = found?.kind === "foreign" ? { content: found.value } : undefined
     const failed = part.isRemote ? { is_error: isError } : undefined
     return { type: `${name}_tool_result`, tool_use_id: callId, ...failed, ...content }
   }
   if (part.isRemote) return remoteResult(part, results)
-  const content = loneText(parts) ?? encodeParts(parts, { place: "result", writing })
+  const content = loneText(parts) ?? encodeParts(parts, { place: "result", encodeContext })
   // A list of nothing and no list at all are the same to the vendor; a string was written as one.
   const filled = typeof content === "string" || content.length > 0
   return {

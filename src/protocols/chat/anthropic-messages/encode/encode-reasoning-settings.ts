@@ -22,7 +22,7 @@ interface ThinkingContext {
   /** Whether a tool must be called, which a budget does not go with. */
   readonly forced: boolean
   readonly turns: readonly ConversationTurn[]
-  readonly writing: AnthropicEncodeContext
+  readonly encodeContext: AnthropicEncodeContext
 }
 
 /** As the caller wrote it, where this is its protocol. */
@@ -38,7 +38,7 @@ export function ownThinking({ effort, budgetTokens, show }: ReasoningSettings): 
 }
 
 export function encodeThinking(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
-  const { losses, reasons, thinkingTokens } = around.writing
+  const { losses, reasons, thinkingTokens } = around.encodeContext
   const off = wish.effort === "none" || wish.budgetTokens === 0
   if (!reasons) {
     if (!off) losses.push(dropped.hint("reasoning", "the model does not reason"))
@@ -50,7 +50,7 @@ export function encodeThinking(wish: ReasoningSettings, around: ThinkingContext)
 
 /** Older models are told how long to think; some of them how hard, too. */
 function byBudget(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
-  const { losses, efforts } = around.writing
+  const { losses, efforts } = around.encodeContext
   if (isUnsigned(around)) {
     losses.push(dropped.hint("reasoning", "the reasoning before the tool calls is missing"))
     return {}
@@ -72,7 +72,7 @@ function byBudget(wish: ReasoningSettings, around: ThinkingContext): AnthropicTh
 }
 
 /** An older model goes on after its tools' results only with its own thoughts before the calls. */
-function isUnsigned({ turns, writing: { minter } }: ThinkingContext): boolean {
+function isUnsigned({ turns, encodeContext: { minter } }: ThinkingContext): boolean {
   const parts = partsBeforeToolResults(turns)
   const isSigned = parts.some((part) => {
     if (part.kind !== "reasoning" || !part.sealed) return false
@@ -83,7 +83,7 @@ function isUnsigned({ turns, writing: { minter } }: ThinkingContext): boolean {
 
 /** Newer models are told how hard to think, and know themselves for how long. */
 function byEffort(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
-  const { losses, efforts } = around.writing
+  const { losses, efforts } = around.encodeContext
   const { budgetTokens, show } = wish
   if (show === "full") losses.push(approximated.hint("reasoning.show", "reasoning is shown as a summary"))
   const display = show === undefined ? undefined : (DISPLAYS[show] ?? "summarized")
@@ -99,17 +99,20 @@ function byEffort(wish: ReasoningSettings, around: ThinkingContext): AnthropicTh
   return { thinking, ...(word !== undefined && { effort: word }) }
 }
 
-function wordFor(effort: ReasoningSettings["effort"], { writing }: ThinkingContext): string | undefined {
+function wordFor(effort: ReasoningSettings["effort"], { encodeContext }: ThinkingContext): string | undefined {
   if (effort === undefined) return undefined
-  const word = nearestEffort(effort, writing.efforts ?? EFFORTS)
+  const word = nearestEffort(effort, encodeContext.efforts ?? EFFORTS)
   if (word !== effort)
-    writing.losses.push(approximated.hint("reasoning.effort", `the nearest supported value is \`${word}\``))
+    encodeContext.losses.push(approximated.hint("reasoning.effort", `the nearest supported value is \`${word}\``))
   return word
 }
 
 /** A budget within the vendor's bounds; undefined where there is none, and the model thinks as it sees fit. */
-function fitThinkingBudget(requested: number, { maxTokens, forced, writing }: ThinkingContext): number | undefined {
-  const { losses, thinkingTokens } = writing
+function fitThinkingBudget(
+  requested: number,
+  { maxTokens, forced, encodeContext }: ThinkingContext,
+): number | undefined {
+  const { losses, thinkingTokens } = encodeContext
   const { min: least = LEAST_BUDGET, max: most = maxTokens - 1 } = thinkingTokens ?? {}
   if (forced || maxTokens <= least) {
     const why = forced

@@ -14,20 +14,20 @@ import { encodeSettings } from "./encode-settings.ts"
 import { encodeTools } from "./encode-tools.ts"
 
 export function encodeRequest(original: ChatRequest, context: UpstreamRequestContext): JsonObject {
-  const writing: AnthropicEncodeContext = { ...context, own: isOwn(original.extra) }
+  const encodeContext: AnthropicEncodeContext = { ...context, own: isOwn(original.extra) }
   const supported = context.lacksRemoteServers ? withoutServers(original, context.losses) : original
-  const request = writing.own ? supported : limitCacheMarks(supported, context.losses)
-  const { instructions, turns } = writing.own ? request : withLeadingInstructions(request, writing)
-  const { members, instruction } = encodeSettings(request, writing)
-  const system = encodeSystem(instructions, { instruction, writing })
+  const request = encodeContext.own ? supported : limitCacheMarks(supported, context.losses)
+  const { instructions, turns } = encodeContext.own ? request : withLeadingInstructions(request, encodeContext)
+  const { members, instruction } = encodeSettings(request, encodeContext)
+  const system = encodeSystem(instructions, { instruction, encodeContext })
   const body = {
     model: context.model,
-    ...encodeTools(request, writing),
+    ...encodeTools(request, encodeContext),
     ...(system !== undefined && { system }),
     ...members,
     ...(context.stream && { stream: true }),
   }
-  const messages = encodeMessages(turns, writing)
+  const messages = encodeMessages(turns, encodeContext)
   const rest = ownMembers(request.extra, { at: "", losses: context.losses })
   return { ...withRest(body, rest), ...ownServers(request), messages }
 }
@@ -55,13 +55,16 @@ function withLeadingInstructions(
 
 interface SystemPromptContext {
   readonly instruction: string | undefined
-  readonly writing: AnthropicEncodeContext
+  readonly encodeContext: AnthropicEncodeContext
 }
 
-function encodeSystem(parts: readonly ContentPart[], { instruction, writing }: SystemPromptContext): Json | undefined {
+function encodeSystem(
+  parts: readonly ContentPart[],
+  { instruction, encodeContext }: SystemPromptContext,
+): Json | undefined {
   const lone = instruction === undefined ? loneText(parts) : undefined
-  if (lone !== undefined && (writing.own || lone.trim() !== "")) return lone
-  const blocks = encodeParts(parts, { place: "system", writing })
+  if (lone !== undefined && (encodeContext.own || lone.trim() !== "")) return lone
+  const blocks = encodeParts(parts, { place: "system", encodeContext })
   if (instruction !== undefined) blocks.push({ type: "text", text: instruction })
   return blocks.length > 0 ? blocks : undefined
 }

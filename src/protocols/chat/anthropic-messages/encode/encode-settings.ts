@@ -19,22 +19,22 @@ export interface AnthropicSettings {
 
 export function encodeSettings(
   { settings, toolChoice, turns }: ChatRequest,
-  writing: AnthropicEncodeContext,
+  encodeContext: AnthropicEncodeContext,
 ): AnthropicSettings {
-  if (writing.own) return { members: ownSettings(settings, writing) }
+  if (encodeContext.own) return { members: ownSettings(settings, encodeContext) }
   refuseUnsupported(settings)
-  dropHints(settings, writing)
-  const max_tokens = maxTokens(settings, writing)
+  dropHints(settings, encodeContext)
+  const max_tokens = maxTokens(settings, encodeContext)
   const forced = toolChoice !== undefined && isForced(toolChoice)
   const wish = settings.reasoning
-  const thought = wish ? encodeThinking(wish, { maxTokens: max_tokens, forced, turns, writing }) : {}
-  const format = encodeFormat(settings.format, writing)
+  const thought = wish ? encodeThinking(wish, { maxTokens: max_tokens, forced, turns, encodeContext }) : {}
+  const format = encodeFormat(settings.format, encodeContext)
   const thinks = thought.thinking !== undefined && thought.thinking.type !== "disabled"
   return {
     members: {
       max_tokens,
-      ...sampling(settings, { fixed: fixedWhy(thinks, writing), losses: writing.losses }),
-      ...stopSequences(settings.stop, writing),
+      ...sampling(settings, { fixed: fixedWhy(thinks, encodeContext), losses: encodeContext.losses }),
+      ...stopSequences(settings.stop, encodeContext),
       ...outputMembers(thought, format.wire),
       ...endUser(settings),
     },

@@ -25,18 +25,18 @@ type AnthropicToolRequest = Pick<ChatRequest, "tools" | "toolChoice" | "settings
 
 export function encodeTools(
   { tools, toolChoice, settings }: AnthropicToolRequest,
-  writing: AnthropicEncodeContext,
+  encodeContext: AnthropicEncodeContext,
 ): JsonObject {
   const names = new Map<string, string>()
-  const allowed = toolChoice?.mode === "some" ? allowedToolFilter(toolChoice, writing) : () => true
+  const allowed = toolChoice?.mode === "some" ? allowedToolFilter(toolChoice, encodeContext) : () => true
   const encoded = tools.flatMap((tool) => {
     if (!allowed(tool)) return []
-    const wire = encodeTool(tool, writing)
+    const wire = encodeTool(tool, encodeContext)
     if (wire) names.set(tool.name, typeof wire.name === "string" ? wire.name : tool.name)
     return wire ? [wire] : []
   })
-  const choice = encodeChoice({ toolChoice, names, parallel: settings.parallelToolCalls }, writing)
-  const given = encoded.length > 0 || (writing.own && tools.some(({ at }) => !at?.startsWith("mcp_servers")))
+  const choice = encodeChoice({ toolChoice, names, parallel: settings.parallelToolCalls }, encodeContext)
+  const given = encoded.length > 0 || (encodeContext.own && tools.some(({ at }) => !at?.startsWith("mcp_servers")))
   const servers = tools.flatMap((tool) => (isForeignServer(tool) && allowed(tool) ? [listEntry(tool.server)] : []))
   return {
     ...(servers.length > 0 && { mcp_servers: servers }),
@@ -60,22 +60,22 @@ function allowedToolFilter(
   return ({ name }) => names.includes(name)
 }
 
-function encodeTool(tool: ToolDefinition, writing: AnthropicEncodeContext): JsonObject | undefined {
-  if (tool.kind === "hosted") return encodeHosted(tool, writing)
-  const members = ownMembers(tool.extra, { at: tool.at ?? "tools", losses: writing.losses })
-  const wire = tool.kind === "function" ? encodeFunction(tool, writing) : encodeCustom(tool, writing)
+function encodeTool(tool: ToolDefinition, encodeContext: AnthropicEncodeContext): JsonObject | undefined {
+  if (tool.kind === "hosted") return encodeHosted(tool, encodeContext)
+  const members = ownMembers(tool.extra, { at: tool.at ?? "tools", losses: encodeContext.losses })
+  const wire = tool.kind === "function" ? encodeFunction(tool, encodeContext) : encodeCustom(tool, encodeContext)
   return { ...wire, ...(tool.cacheMark && { cache_control: cacheControl(tool.cacheMark) }), ...members }
 }
 
-function encodeFunction(tool: FunctionTool, writing: AnthropicEncodeContext): JsonObject {
+function encodeFunction(tool: FunctionTool, encodeContext: AnthropicEncodeContext): JsonObject {
   const { name, description, parameters, strict } = tool
   const described = description !== undefined && { description }
-  if (writing.own) {
+  if (encodeContext.own) {
     return { name, ...described, input_schema: parameters ?? {}, ...(strict !== undefined && { strict }) }
   }
   const report = (path: string, keyword: string) => {
     const why = `the vendor does not enforce \`${keyword}\` in tool input`
-    writing.losses.push(approximated.meaning(`${memberPath(tool.at, "parameters")}${path}.${keyword}`, why))
+    encodeContext.losses.push(approximated.meaning(`${memberPath(tool.at, "parameters")}${path}.${keyword}`, why))
   }
   const schema = toolSchema(parameters, report)
   return strict
@@ -139,10 +139,11 @@ interface ToolChoiceInput {
 
 function encodeChoice(
   { toolChoice, names, parallel }: ToolChoiceInput,
-  writing: AnthropicEncodeContext,
+  encodeContext: AnthropicEncodeContext,
 ): JsonObject | undefined {
   const lone = parallel === undefined ? {} : { disable_parallel_tool_use: !parallel }
-  if (writing.own) return toolChoice && { ...choiceOf(toolChoice, names), ...(toolChoice.mode !== "none" && lone) }
+  if (encodeContext.own)
+    return toolChoice && { ...choiceOf(toolChoice, names), ...(toolChoice.mode !== "none" && lone) }
   if (toolChoice && isForced(toolChoice)) mustHave(toolChoice, names)
   if (names.size === 0) return undefined
   const choice = toolChoice && choiceOf(toolChoice, names)

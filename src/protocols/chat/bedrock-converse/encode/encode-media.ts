@@ -52,21 +52,23 @@ const FORMS: Readonly<Record<MediaPart["media"], MediaFormats>> = {
   },
 }
 
-export function encodeMedia(part: MediaPart, writing: BedrockEncodeContext): JsonObject {
+export function encodeMedia(part: MediaPart, encodeContext: BedrockEncodeContext): JsonObject {
   const { media, detail, at } = part
   if (detail !== undefined && detail !== "auto") {
-    writing.losses.push(dropped.hint(memberPath(at, "detail"), "the Converse protocol has no image detail"))
+    encodeContext.losses.push(dropped.hint(memberPath(at, "detail"), "the Converse protocol has no image detail"))
   }
-  const { format, bytes } = content(part, writing)
+  const { format, bytes } = content(part, encodeContext)
   const source = { bytes }
-  if (media === "document") return { document: { format, name: documentName(part, writing), source } }
+  if (media === "document") return { document: { format, name: documentName(part, encodeContext), source } }
   if (part.name !== undefined) {
-    writing.losses.push(dropped.hint(memberPath(at, "name"), "only documents have a name in the Converse protocol"))
+    encodeContext.losses.push(
+      dropped.hint(memberPath(at, "name"), "only documents have a name in the Converse protocol"),
+    )
   }
   return { [media]: { format, source } }
 }
 
-function content(part: MediaPart, writing: BedrockEncodeContext): { format: string; bytes: string } {
+function content(part: MediaPart, encodeContext: BedrockEncodeContext): { format: string; bytes: string } {
   const { source, media } = part
   if (source.at === "url") throw refuseMedia(part, "this model's provider does not fetch URLs; send the content inline")
   if (source.at === "stored") throw refuseMedia(part, "a file that is stored elsewhere cannot be sent; send it inline")
@@ -78,7 +80,7 @@ function content(part: MediaPart, writing: BedrockEncodeContext): { format: stri
     throw refuseMedia(part, `${media} must be ${Object.keys(known).join(", ")}, not ${type}`)
   }
   if (isText && known[type] === undefined) {
-    writing.losses.push(approximated.hint(memberPath(part.at, "mediaType"), "text is sent as text/plain"))
+    encodeContext.losses.push(approximated.hint(memberPath(part.at, "mediaType"), "text is sent as text/plain"))
   }
   const bytes = source.at === "text" ? Buffer.from(source.text, "utf8").toString("base64") : plainBase64(source.base64)
   if (bytes === "") throw refuseMedia(part, "it is empty")

@@ -17,25 +17,25 @@ interface ConverseMessage {
 /** What is put where something has to be said and nothing was. */
 const PLACEHOLDER_TEXT: JsonObject = { text: "." }
 
-export function encodeMessages(turns: readonly ConversationTurn[], writing: BedrockEncodeContext): JsonObject[] {
+export function encodeMessages(turns: readonly ConversationTurn[], encodeContext: BedrockEncodeContext): JsonObject[] {
   const messages: ConverseMessage[] = []
-  for (const turn of turns) appendTurn(turn, { messages, writing })
+  for (const turn of turns) appendTurn(turn, { messages, encodeContext })
   if (messages[0]?.role !== "user") {
     const why = "a conversation must begin with a user message: a placeholder was inserted"
-    writing.losses.push(approximated.hint("messages", why))
+    encodeContext.losses.push(approximated.hint("messages", why))
     messages.unshift({ role: "user", results: [], others: [{ block: PLACEHOLDER_TEXT }] })
   }
-  endWithoutSpace(messages.at(-1), { at: turns.at(-1)?.at ?? "messages", writing })
+  endWithoutSpace(messages.at(-1), { at: turns.at(-1)?.at ?? "messages", encodeContext })
   return messages.map(({ role, results, others }) => {
-    const content = withCachePoints([...results, ...others], writing)
-    return { role, content: withText(content, writing) }
+    const content = withCachePoints([...results, ...others], encodeContext)
+    return { role, content: withText(content, encodeContext) }
   })
 }
 
 /** An answer that was begun goes on, but not behind white space: Claude refuses that. */
 function endWithoutSpace(
   last: ConverseMessage | undefined,
-  { at, writing }: { at: string; writing: BedrockEncodeContext },
+  { at, encodeContext }: { at: string; encodeContext: BedrockEncodeContext },
 ): void {
   const placed = last?.role === "assistant" ? last.others.pop() : undefined
   if (!last || !placed) return
@@ -43,21 +43,21 @@ function endWithoutSpace(
   const trimmed = typeof text === "string" ? text.trimEnd() : text
   last.others.push(trimmed === undefined ? placed : { ...placed, block: { ...placed.block, text: trimmed } })
   if (trimmed === text) return
-  writing.losses.push(approximated.hint(at, "white space is not allowed at the end of a prefilled response"))
+  encodeContext.losses.push(approximated.hint(at, "white space is not allowed at the end of a prefilled response"))
 }
 
 function appendTurn(
   turn: ConversationTurn,
-  { messages, writing }: { messages: ConverseMessage[]; writing: BedrockEncodeContext },
+  { messages, encodeContext }: { messages: ConverseMessage[]; encodeContext: BedrockEncodeContext },
 ): void {
   const { at = "messages", role: turnRole, parts, extra } = turn
-  const { losses } = writing
+  const { losses } = encodeContext
   reportForeignFields(extra, { at, losses })
   if (turnRole === "instruction") {
     losses.push(approximated.meaning(at, "an instruction in the middle of the conversation is sent as a user message"))
   }
   const role = turnRole === "assistant" ? "assistant" : "user"
-  const placed = encodeParts(parts, { place: role, writing })
+  const placed = encodeParts(parts, { place: role, encodeContext })
   if (placed.length === 0) return
   let last = messages.at(-1)
   if (last?.role !== role) {

@@ -28,7 +28,7 @@ const PLACES: Readonly<Record<ConverseBlockLocation, readonly ContentPart["kind"
 
 export interface ConverseBlockContext {
   readonly place: ConverseBlockLocation
-  readonly writing: BedrockEncodeContext
+  readonly encodeContext: BedrockEncodeContext
 }
 
 /** A block, and the cache border that shall stand behind it. */
@@ -41,8 +41,8 @@ export function encodeParts(parts: readonly ContentPart[], where: ConverseBlockC
   return parts.flatMap((part) => encodePart(part, where))
 }
 
-function encodePart(part: ContentPart, { place, writing }: ConverseBlockContext): PlacedBlock[] {
-  const { losses } = writing
+function encodePart(part: ContentPart, { place, encodeContext }: ConverseBlockContext): PlacedBlock[] {
+  const { losses } = encodeContext
   const at = part.at ?? place
   if (part.kind === "foreign") {
     losses.push(dropped.meaning(at, "this content exists only in the protocol it was written in"))
@@ -54,7 +54,7 @@ function encodePart(part: ContentPart, { place, writing }: ConverseBlockContext)
     return []
   }
   reportForeignFields(part.extra, { at, losses })
-  const blocks = blocksOf(part, writing)
+  const blocks = blocksOf(part, encodeContext)
   const mark = markOf(part, at)
   const last = blocks.length - 1
   return blocks.map((block, index) => ({ block, ...(mark && index === last && { mark }) }))
@@ -68,11 +68,11 @@ function markOf(part: ContentPart, at: string): PlacedBlock["mark"] {
   return found && { ...found, at }
 }
 
-function blocksOf(part: Exclude<ContentPart, { kind: "foreign" }>, writing: BedrockEncodeContext): JsonObject[] {
+function blocksOf(part: Exclude<ContentPart, { kind: "foreign" }>, encodeContext: BedrockEncodeContext): JsonObject[] {
   switch (part.kind) {
     case "text":
       if (part.citations && part.citations.length > 0) {
-        writing.losses.push(
+        encodeContext.losses.push(
           dropped.hint(
             memberPath(part.at, "citations"),
             "the Converse protocol does not accept citations in a request",
@@ -83,13 +83,13 @@ function blocksOf(part: Exclude<ContentPart, { kind: "foreign" }>, writing: Bedr
     case "refusal":
       return textBlocks(part.text)
     case "media":
-      return [encodeMedia(part, writing)]
+      return [encodeMedia(part, encodeContext)]
     case "reasoning":
-      return reasoningBlocks(part, writing)
+      return reasoningBlocks(part, encodeContext)
     case "tool-call":
-      return callBlocks(part, writing)
+      return callBlocks(part, encodeContext)
     case "tool-result":
-      return resultBlocks(part, writing)
+      return resultBlocks(part, encodeContext)
   }
 }
 
@@ -126,9 +126,9 @@ function callBlocks(part: ToolCallPart, { losses }: BedrockEncodeContext): JsonO
 }
 
 /** What a result may not hold is said behind it. */
-function resultBlocks(part: ToolResultPart, writing: BedrockEncodeContext): JsonObject[] {
+function resultBlocks(part: ToolResultPart, encodeContext: BedrockEncodeContext): JsonObject[] {
   const { callId, isError } = part
-  const { family, losses } = writing
+  const { family, losses } = encodeContext
   const isOutside = (each: ContentPart): each is MediaPart =>
     each.kind === "media" && !family.inResults.includes(each.media)
   const outside = part.parts.filter(isOutside)
@@ -136,12 +136,12 @@ function resultBlocks(part: ToolResultPart, writing: BedrockEncodeContext): Json
     losses.push(approximated.hint(at ?? part.at ?? "messages", `${media} in a tool result is sent after the result`))
   }
   const inside = part.parts.filter((each) => !isOutside(each))
-  const content = encodeParts(inside, { place: "result", writing }).map(({ block }) => block)
+  const content = encodeParts(inside, { place: "result", encodeContext }).map(({ block }) => block)
   if (content.length === 0) content.push({ text: outside.length > 0 ? "(see below)" : "(nothing)" })
   if (isError && !family.failures) {
     losses.push(approximated.hint(memberPath(part.at, "isError"), "the error is described in the text"))
     content.unshift({ text: "The tool failed:" })
   }
   const toolResult = { toolUseId: callId, content, ...(isError && family.failures && { status: "error" }) }
-  return [{ toolResult }, ...outside.map((each) => encodeMedia(each, writing))]
+  return [{ toolResult }, ...outside.map((each) => encodeMedia(each, encodeContext))]
 }

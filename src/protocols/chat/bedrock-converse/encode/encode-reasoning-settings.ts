@@ -26,11 +26,11 @@ const EFFORTS: readonly ReasoningEffort[] = ["low", "medium", "high"]
 const LEAST_BUDGET = 1024
 const DISPLAYS = { full: "summarized", summary: "summarized", hidden: "omitted" } as const
 
-export function encodeThinking(request: ChatRequest, writing: BedrockEncodeContext): ConverseThinking {
+export function encodeThinking(request: ChatRequest, encodeContext: BedrockEncodeContext): ConverseThinking {
   const wish = request.settings.reasoning
   if (!wish) return NONE
-  if (wish.effort === "none" || wish.budgetTokens === 0) return encodeNone(writing)
-  const { family, losses, reasons } = writing
+  if (wish.effort === "none" || wish.budgetTokens === 0) return encodeNone(encodeContext)
+  const { family, losses, reasons } = encodeContext
   const forced = request.toolChoice !== undefined && isForced(request.toolChoice)
   const lose = (why: string): ConverseThinking => {
     losses.push(dropped.hint("reasoning", why))
@@ -40,13 +40,13 @@ export function encodeThinking(request: ChatRequest, writing: BedrockEncodeConte
   if (!family.thinking) return lose("the reasoning effort of this model cannot be set")
   if (family.isClaude && forced) return lose("the model does not reason when it must call a tool")
   if (family.thinking === "budget") {
-    if (isUnsigned(request.turns, writing)) return lose("the reasoning before the tool calls is missing")
-    return encodeBudget(wish, request, writing)
+    if (isUnsigned(request.turns, encodeContext)) return lose("the reasoning before the tool calls is missing")
+    return encodeBudget(wish, request, encodeContext)
   }
-  if (family.thinking === "adaptive") return encodeAdaptive(wish, writing)
+  if (family.thinking === "adaptive") return encodeAdaptive(wish, encodeContext)
   if (wish.show !== undefined)
     losses.push(dropped.hint("reasoning.show", "the model decides how much reasoning it shows"))
-  return encodeEffort(wish, request, writing)
+  return encodeEffort(wish, request, encodeContext)
 }
 
 function encodeNone({ family, efforts, losses, reasons }: BedrockEncodeContext): ConverseThinking {
@@ -74,9 +74,9 @@ function isUnsigned(turns: readonly ConversationTurn[], { minter }: BedrockEncod
 function encodeBudget(
   wish: ReasoningSettings,
   { settings }: ChatRequest,
-  writing: BedrockEncodeContext,
+  encodeContext: BedrockEncodeContext,
 ): ConverseThinking {
-  const { losses, maxOutputTokens, thinkingTokens } = writing
+  const { losses, maxOutputTokens, thinkingTokens } = encodeContext
   const { effort, budgetTokens, show } = wish
   if (show !== undefined && show !== "full") {
     losses.push(dropped.hint("reasoning.show", "the model shows its full reasoning"))
@@ -107,10 +107,10 @@ function encodeBudget(
   return { fields: { thinking }, thinks: true, samples: "itself", maxTokens }
 }
 
-function encodeAdaptive(wish: ReasoningSettings, writing: BedrockEncodeContext): ConverseThinking {
+function encodeAdaptive(wish: ReasoningSettings, encodeContext: BedrockEncodeContext): ConverseThinking {
   const { show } = wish
-  if (show === "full") writing.losses.push(approximated.hint("reasoning.show", "reasoning is shown as a summary"))
-  const effort = effortWord(wish, writing)
+  if (show === "full") encodeContext.losses.push(approximated.hint("reasoning.show", "reasoning is shown as a summary"))
+  const effort = effortWord(wish, encodeContext)
   const display = show === undefined ? {} : { display: DISPLAYS[show] }
   const fields = { thinking: { type: "adaptive", ...display }, ...(effort && { output_config: { effort } }) }
   return { fields, thinks: true, samples: "itself" }
@@ -119,17 +119,18 @@ function encodeAdaptive(wish: ReasoningSettings, writing: BedrockEncodeContext):
 function encodeEffort(
   wish: ReasoningSettings,
   { settings }: ChatRequest,
-  writing: BedrockEncodeContext,
+  encodeContext: BedrockEncodeContext,
 ): ConverseThinking {
-  const word = effortWord(wish, writing)
+  const word = effortWord(wish, encodeContext)
   if (!word) return NONE
-  if (writing.family.thinking === "reasoning_effort") return { fields: { reasoning_effort: word }, thinks: true }
-  if (writing.family.thinking === "reasoning.effort") return { fields: { reasoning: { effort: word } }, thinks: true }
+  if (encodeContext.family.thinking === "reasoning_effort") return { fields: { reasoning_effort: word }, thinks: true }
+  if (encodeContext.family.thinking === "reasoning.effort")
+    return { fields: { reasoning: { effort: word } }, thinks: true }
   const isMost = word === "high"
   const limited = isMost && settings.maxOutputTokens !== undefined
   if (limited) {
     const why = "the highest effort cannot be combined with an output limit; a lower effort is requested"
-    writing.losses.push(approximated.hint("reasoning.effort", why))
+    encodeContext.losses.push(approximated.hint("reasoning.effort", why))
   }
   const reasoningConfig = { type: "enabled", maxReasoningEffort: limited ? "medium" : word }
   return { fields: { reasoningConfig }, thinks: true, ...(isMost && !limited && { samples: "itself" as const }) }

@@ -17,19 +17,19 @@ import { encodeSettings } from "./encode-settings.ts"
 import { encodeTools } from "./encode-tools.ts"
 
 export function encodeRequest(original: ChatRequest, context: UpstreamRequestContext): JsonObject {
-  const writing: BedrockEncodeContext = { ...context, family: familyOf(context.model), documents: new Set() }
+  const encodeContext: BedrockEncodeContext = { ...context, family: familyOf(context.model), documents: new Set() }
   // Where nothing is kept, each mark is named as lost anyway.
-  const request = writing.family.caches ? limitCacheMarks(original, context.losses) : original
+  const request = encodeContext.family.caches ? limitCacheMarks(original, context.losses) : original
   reportForeignFields(request.extra, { at: "", losses: context.losses })
-  const { instructions, turns } = withLeadingInstructions(request, writing)
-  const messages = encodeMessages(turns, writing)
-  const thought = encodeThinking(request, writing)
-  const settings = encodeSettings(request.settings, { thought, writing })
-  const { outputConfig, answer, instruction: form } = encodeFormat(request, { thinks: thought.thinks, writing })
+  const { instructions, turns } = withLeadingInstructions(request, encodeContext)
+  const messages = encodeMessages(turns, encodeContext)
+  const thought = encodeThinking(request, encodeContext)
+  const settings = encodeSettings(request.settings, { thought, encodeContext })
+  const { outputConfig, answer, instruction: form } = encodeFormat(request, { thinks: thought.thinks, encodeContext })
   const called = calledToolNames(messages)
-  const { toolConfig, instruction: choice } = encodeTools(request, { answer, called, writing })
+  const { toolConfig, instruction: choice } = encodeTools(request, { answer, called, encodeContext })
   const words = [form, choice].filter((each) => each !== undefined).map((text) => ({ text }))
-  const system = [...encodeSystem(instructions, writing), ...words]
+  const system = [...encodeSystem(instructions, encodeContext), ...words]
   return {
     ...(toolConfig && { toolConfig }),
     ...(system.length > 0 && { system }),
@@ -56,8 +56,8 @@ function withLeadingInstructions(
   }
 }
 
-function encodeSystem(parts: readonly ContentPart[], writing: BedrockEncodeContext): JsonObject[] {
-  return withCachePoints(encodeParts(parts, { place: "system", writing }), writing)
+function encodeSystem(parts: readonly ContentPart[], encodeContext: BedrockEncodeContext): JsonObject[] {
+  return withCachePoints(encodeParts(parts, { place: "system", encodeContext }), encodeContext)
 }
 
 /** The names of the tools that were called, in the order of their first calls; undefined where nothing is said of any. */

@@ -10,13 +10,13 @@ import type { ConverseThinking } from "./encode-reasoning-settings.ts"
 
 export function encodeSettings(
   settings: ChatSettings,
-  { thought, writing }: { thought: ConverseThinking; writing: BedrockEncodeContext },
+  { thought, encodeContext }: { thought: ConverseThinking; encodeContext: BedrockEncodeContext },
 ) {
   refuseUnsupported(settings)
-  dropHints(settings, writing)
-  const { stopSequences, paths } = encodeStop(settings, writing)
-  const { inference, fields } = encodeSampling(settings, { thought, writing })
-  const limit = maxTokens(settings, writing) ?? thought.maxTokens
+  dropHints(settings, encodeContext)
+  const { stopSequences, paths } = encodeStop(settings, encodeContext)
+  const { inference, fields } = encodeSampling(settings, { thought, encodeContext })
+  const limit = maxTokens(settings, encodeContext) ?? thought.maxTokens
   const inferenceConfig = { ...(limit !== undefined && { maxTokens: limit }), ...inference, ...stopSequences }
   const additional = { ...fields, ...thought.fields }
   return {
@@ -64,9 +64,9 @@ const DEFAULT_SAMPLING: ConverseSampling = { inference: {}, fields: {} }
 
 function encodeSampling(
   { temperature, topP, topK }: ChatSettings,
-  { thought, writing }: { thought: ConverseThinking; writing: BedrockEncodeContext },
+  { thought, encodeContext }: { thought: ConverseThinking; encodeContext: BedrockEncodeContext },
 ): ConverseSampling {
-  const { family, losses, fixedSampling } = writing
+  const { family, losses, fixedSampling } = encodeContext
   const lose = (name: string, why: string) => losses.push(dropped.hint(name, why))
   if (thought.samples === "itself" || fixedSampling) {
     const why = fixedSampling ? "the model does not allow setting it" : "the model sets it while it reasons"

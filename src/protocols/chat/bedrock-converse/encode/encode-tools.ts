@@ -29,23 +29,30 @@ interface ConverseToolContext {
   readonly answer: JsonObject | undefined
   /** The tools that were called before, by name; undefined where nothing of tools was said. */
   readonly called: readonly string[] | undefined
-  readonly writing: BedrockEncodeContext
+  readonly encodeContext: BedrockEncodeContext
 }
 
-export function encodeTools(request: ChatRequest, { answer, called, writing }: ConverseToolContext): ConverseTools {
+export function encodeTools(
+  request: ChatRequest,
+  { answer, called, encodeContext }: ConverseToolContext,
+): ConverseTools {
   const { toolChoice, settings } = request
   const names: string[] = []
-  const tools = offeredTools(request, { answer, called, writing }).flatMap((tool) => {
-    const wire = encodeTool(tool, writing)
+  const tools = offeredTools(request, { answer, called, encodeContext }).flatMap((tool) => {
+    const wire = encodeTool(tool, encodeContext)
     if (wire.length > 0 && tool.kind !== "hosted") names.push(tool.name)
     return wire
   })
   if (settings.parallelToolCalls === false && tools.length > 0) {
-    writing.losses.push(dropped.meaning("parallelToolCalls", "the model may call several tools at once"))
+    encodeContext.losses.push(dropped.meaning("parallelToolCalls", "the model may call several tools at once"))
   }
-  const { toolChoice: choice, instruction } = encodeChoice(toolChoice, { names, answer: answer !== undefined }, writing)
+  const { toolChoice: choice, instruction } = encodeChoice(
+    toolChoice,
+    { names, answer: answer !== undefined },
+    encodeContext,
+  )
   if (answer) tools.push(answer)
-  if (tools.length === 0 && called && called.length > 0) tools.push(...declareCalledTools(called, writing))
+  if (tools.length === 0 && called && called.length > 0) tools.push(...declareCalledTools(called, encodeContext))
   if (tools.length === 0) return {}
   return {
     toolConfig: { tools, ...(choice && { toolChoice: choice }) },
@@ -56,16 +63,16 @@ export function encodeTools(request: ChatRequest, { answer, called, writing }: C
 /** What may not be called is not offered, where that says the same as the choice. Prompt caches notice. */
 function offeredTools(
   { tools, toolChoice }: ChatRequest,
-  { answer, called, writing }: ConverseToolContext,
+  { answer, called, encodeContext }: ConverseToolContext,
 ): readonly ToolDefinition[] {
   const kept = keepAllowedTools(tools, {
     toolChoice,
-    forces: writing.family.forces,
+    forces: encodeContext.family.forces,
     mayBeNone: answer !== undefined || !called,
   })
   for (const tool of tools) {
     if (kept.includes(tool)) continue
-    writing.losses.push(dropped.hint(tool.at ?? "tools", "it may not be called, so it is not sent"))
+    encodeContext.losses.push(dropped.hint(tool.at ?? "tools", "it may not be called, so it is not sent"))
   }
   return kept
 }
@@ -92,24 +99,24 @@ function declareCalledTools(called: readonly string[], { losses }: BedrockEncode
   return called.map((name) => ({ toolSpec: { name, inputSchema: { json: { type: "object" } } } }))
 }
 
-function encodeTool(tool: ToolDefinition, writing: BedrockEncodeContext): JsonObject[] {
+function encodeTool(tool: ToolDefinition, encodeContext: BedrockEncodeContext): JsonObject[] {
   const at = tool.at ?? "tools"
-  reportForeignFields(tool.extra, { at, losses: writing.losses })
+  reportForeignFields(tool.extra, { at, losses: encodeContext.losses })
   const wire =
     tool.kind === "hosted"
-      ? encodeHosted(tool, writing)
-      : { toolSpec: tool.kind === "function" ? encodeFunction(tool, writing) : encodeCustom(tool, writing) }
+      ? encodeHosted(tool, encodeContext)
+      : { toolSpec: tool.kind === "function" ? encodeFunction(tool, encodeContext) : encodeCustom(tool, encodeContext) }
   if (!wire) return []
-  const point = tool.cacheMark && toolPoint(tool, { at, writing })
+  const point = tool.cacheMark && toolPoint(tool, { at, encodeContext })
   return point ? [wire, point] : [wire]
 }
 
 function toolPoint(
   { cacheMark = {} }: ToolDefinition,
-  { at, writing }: { at: string; writing: BedrockEncodeContext },
+  { at, encodeContext }: { at: string; encodeContext: BedrockEncodeContext },
 ): JsonObject | undefined {
-  if (writing.family.caches?.tools !== false) return cachePoint(cacheMark, { at, writing })
-  writing.losses.push(dropped.hint(`${at}.cache_control`, "the model does not cache tools"))
+  if (encodeContext.family.caches?.tools !== false) return cachePoint(cacheMark, { at, encodeContext })
+  encodeContext.losses.push(dropped.hint(`${at}.cache_control`, "the model does not cache tools"))
   return undefined
 }
 
@@ -175,14 +182,14 @@ interface OfferedTools {
 function encodeChoice(
   choice: ToolChoice | undefined,
   offered: OfferedTools,
-  writing: BedrockEncodeContext,
+  encodeContext: BedrockEncodeContext,
 ): ConverseToolChoice {
   const { names, answer } = offered
-  if (choice && isForced(choice)) return encodeForced(choice, names, writing)
+  if (choice && isForced(choice)) return encodeForced(choice, names, encodeContext)
   if (answer) return { toolChoice: names.length > 0 ? { any: {} } : { tool: { name: ANSWER_TOOL } } }
   if (choice?.mode !== "none" || names.length === 0) return {}
   const why = "tools that were called before must be declared; the prompt says that none may be called"
-  writing.losses.push(approximated.meaning("toolChoice", why))
+  encodeContext.losses.push(approximated.meaning("toolChoice", why))
   return { instruction: "Do not call any tool now." }
 }
 

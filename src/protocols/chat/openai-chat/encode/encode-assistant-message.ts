@@ -11,32 +11,32 @@ import { type ChatEncodeContext, maySendSeal } from "./encode-context.ts"
 import { encodeContent } from "./encode-part.ts"
 
 /** Undefined where nothing of it can be said: a message without content is refused. */
-export function encodeAssistant(turn: ConversationTurn, saying: ChatEncodeContext): Json | undefined {
+export function encodeAssistant(turn: ConversationTurn, encodeContext: ChatEncodeContext): Json | undefined {
   const { content: form, plain } = writingOf(turn.extra)
   const thought: JsonDraft = {}
   const called: JsonDraft = {}
   const contentParts: ContentPart[] = []
   for (const each of turn.parts) {
     const part = each.at === undefined ? { ...each, at: turn.at ?? "" } : each
-    if (part.kind === "reasoning") contentParts.push(...thinkingPart(part, thought, saying))
-    else if (part.kind === "tool-call") writeCall(part, called, saying)
+    if (part.kind === "reasoning") contentParts.push(...thinkingPart(part, thought, encodeContext))
+    else if (part.kind === "tool-call") writeCall(part, called, encodeContext)
     else if (part.kind === "refusal" && !writingOf(part.extra).content)
       called.refusal = `${called.refusal ?? ""}${part.text}`
     else if (part.kind === "foreign" && writingOf(part.extra).word === "tool_calls") addCall(called, part.value)
-    else if (part.kind === "media" && !saying.own)
-      reportPartLoss(part, saying, "an assistant message cannot contain media in chat completions")
+    else if (part.kind === "media" && !encodeContext.own)
+      reportPartLoss(part, encodeContext, "an assistant message cannot contain media in chat completions")
     else if (part.kind === "tool-result")
-      reportPartLoss(part, saying, "chat completions has no results of provider-run tools")
+      reportPartLoss(part, encodeContext, "chat completions has no results of provider-run tools")
     else contentParts.push(part)
   }
   const draft: JsonDraft = { role: "assistant" }
   if (contentParts.length > 0 || form)
-    draft.content = encodeContent(contentParts, saying, { content: form, between: "" })
-  else if (!saying.own && Object.keys(called).length > 0) draft.content = null
-  else if (!saying.own && Object.keys(thought).length > 0) draft.content = ""
-  const isEmpty = !saying.own && draft.content === undefined
+    draft.content = encodeContent(contentParts, encodeContext, { content: form, between: "" })
+  else if (!encodeContext.own && Object.keys(called).length > 0) draft.content = null
+  else if (!encodeContext.own && Object.keys(thought).length > 0) draft.content = ""
+  const isEmpty = !encodeContext.own && draft.content === undefined
   Object.assign(draft, thought, called, plain)
-  const message = restorePassthrough(draft, turn.extra, { at: turn.at ?? "", losses: saying.context.losses })
+  const message = restorePassthrough(draft, turn.extra, { at: turn.at ?? "", losses: encodeContext.context.losses })
   return isEmpty ? undefined : message
 }
 
@@ -45,13 +45,17 @@ function reportPartLoss(part: ContentPart, { context }: ChatEncodeContext, why: 
 }
 
 /** Puts reasoning into the member its host wants it in; the part of a content, for hosts that want it there. */
-function thinkingPart(part: ReasoningPart, thought: JsonDraft, saying: ChatEncodeContext): readonly ContentPart[] {
+function thinkingPart(
+  part: ReasoningPart,
+  thought: JsonDraft,
+  encodeContext: ChatEncodeContext,
+): readonly ContentPart[] {
   const { as, word } = writingOf(part.extra)
   if (as !== undefined) return [part]
-  const seal = sealOf(part, { word, saying })
+  const seal = sealOf(part, { word, encodeContext })
   if (!seal) {
     const why = "reasoning is returned only to the provider it came from"
-    saying.context.losses.push(dropped.hint(part.at ?? "", why))
+    encodeContext.context.losses.push(dropped.hint(part.at ?? "", why))
     return []
   }
   if (seal.member === "thinking") {
@@ -68,17 +72,17 @@ function thinkingPart(part: ReasoningPart, thought: JsonDraft, saying: ChatEncod
 
 function sealOf(
   { sealed }: ReasoningPart,
-  { word, saying }: { word: string | undefined; saying: ChatEncodeContext },
+  { word, encodeContext }: { word: string | undefined; encodeContext: ChatEncodeContext },
 ): ChatReasoningSeal | undefined {
-  if (sealed) return maySendSeal(sealed, saying) ? openReasoning(sealed) : undefined
-  return saying.own ? { member: word ?? "reasoning_content" } : undefined
+  if (sealed) return maySendSeal(sealed, encodeContext) ? openReasoning(sealed) : undefined
+  return encodeContext.own ? { member: word ?? "reasoning_content" } : undefined
 }
 
-function writeCall(part: ToolCallPart, called: JsonDraft, saying: ChatEncodeContext): void {
-  const { losses } = saying.context
+function writeCall(part: ToolCallPart, called: JsonDraft, encodeContext: ChatEncodeContext): void {
+  const { losses } = encodeContext.context
   const at = part.at ?? ""
   if (part.runsAt === "provider") {
-    reportPartLoss(part, saying, "chat completions has no calls of provider-run tools")
+    reportPartLoss(part, encodeContext, "chat completions has no calls of provider-run tools")
     return
   }
   const { legacy, word } = writingOf(part.extra)
@@ -87,9 +91,9 @@ function writeCall(part: ToolCallPart, called: JsonDraft, saying: ChatEncodeCont
     return
   }
   const absent = word?.split(",") ?? []
-  const call: JsonDraft = { id: part.id, type: "function", ...calledMember(part, saying) }
+  const call: JsonDraft = { id: part.id, type: "function", ...calledMember(part, encodeContext) }
   for (const name of ["id", "type"]) if (absent.includes(name)) delete call[name]
-  const extraContent = part.sealed && maySendSeal(part.sealed, saying) ? openCall(part.sealed) : undefined
+  const extraContent = part.sealed && maySendSeal(part.sealed, encodeContext) ? openCall(part.sealed) : undefined
   if (extraContent) call.extra_content = extraContent
   else if (part.sealed) losses.push(dropped.hint(memberPath(at, "sealed"), "a seal is returned only to its minter"))
   addCall(called, restorePassthrough(call, part.extra, { at, losses }))

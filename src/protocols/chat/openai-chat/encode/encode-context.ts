@@ -33,7 +33,7 @@ interface CacheMarkedItem {
 export function writeMark(
   draft: JsonDraft,
   { at, cacheMark }: CacheMarkedItem,
-  { word, saying }: { word: ChatWriting["word"]; saying: ChatEncodeContext },
+  { word, encodeContext }: { word: ChatWriting["word"]; encodeContext: ChatEncodeContext },
 ) {
   if (!cacheMark) return
   if (word === "prompt_cache_breakpoint") draft.prompt_cache_breakpoint = { mode: "explicit" }
@@ -41,6 +41,6 @@ export function writeMark(
     draft.cache_control = { type: "ephemeral", ...(cacheMark.ttl && { ttl: cacheMark.ttl }) }
   else {
     const why = "chat completions caches prompts without marks"
-    saying.context.losses.push(dropped.hint(memberPath(at, "cache_control"), why))
+    encodeContext.context.losses.push(dropped.hint(memberPath(at, "cache_control"), why))
   }
 }

@@ -16,10 +16,10 @@ interface ContentForm {
 
 export function encodeContent(
   parts: readonly ContentPart[],
-  saying: ChatEncodeContext,
+  encodeContext: ChatEncodeContext,
   { content, between }: ContentForm,
 ): Json {
-  const encoded = parts.flatMap((part) => encodePart(part, saying) ?? [])
+  const encoded = parts.flatMap((part) => encodePart(part, encodeContext) ?? [])
   if (content === "list") return encoded
   const texts = encoded.flatMap((part) => plainText(part) ?? [])
   if (texts.length < encoded.length) return encoded
@@ -34,8 +34,8 @@ function plainText(part: Json): string | undefined {
 }
 
 /** Undefined for what cannot stand in a content, which is named as lost. */
-export function encodePart(part: ContentPart, saying: ChatEncodeContext): Json | undefined {
-  const { losses } = saying.context
+export function encodePart(part: ContentPart, encodeContext: ChatEncodeContext): Json | undefined {
+  const { losses } = encodeContext.context
   const at = part.at ?? ""
   if (part.kind === "foreign") {
     if (part.protocol === PROTOCOL) return part.value
@@ -44,9 +44,9 @@ export function encodePart(part: ContentPart, saying: ChatEncodeContext): Json |
   }
   const written = writingOf(part.extra)
   if (written.as !== undefined) return written.as
-  const draft = encodeKind(part, saying)
+  const draft = encodeKind(part, encodeContext)
   if (!draft) return undefined
-  writeMark(draft, part, { word: written.word, saying })
+  writeMark(draft, part, { word: written.word, encodeContext })
   return restorePassthrough(draft, withoutMessage(part.extra, written), { at, losses })
 }
 
@@ -58,8 +58,11 @@ function withoutMessage(extra: ContentPart["extra"], { opens }: ChatWriting): Co
   return { protocol: PROTOCOL, members }
 }
 
-function encodeKind(part: Exclude<ContentPart, { kind: "foreign" }>, saying: ChatEncodeContext): JsonDraft | undefined {
-  const { losses } = saying.context
+function encodeKind(
+  part: Exclude<ContentPart, { kind: "foreign" }>,
+  encodeContext: ChatEncodeContext,
+): JsonDraft | undefined {
+  const { losses } = encodeContext.context
   const at = part.at ?? ""
   if (part.kind === "text") {
     if (part.citations?.length) {
@@ -68,14 +71,14 @@ function encodeKind(part: Exclude<ContentPart, { kind: "foreign" }>, saying: Cha
     return { type: "text", text: part.text }
   }
   if (part.kind === "refusal") return { type: "refusal", refusal: part.text }
-  if (part.kind === "media") return encodeMedia(part, saying)
+  if (part.kind === "media") return encodeMedia(part, encodeContext)
   const weight = part.kind === "reasoning" ? "hint" : "meaning"
   losses.push(dropped[weight](at, `chat completions does not allow a ${part.kind} here`))
   return undefined
 }
 
-function encodeMedia(part: MediaPart, saying: ChatEncodeContext): JsonDraft {
-  const { losses } = saying.context
+function encodeMedia(part: MediaPart, encodeContext: ChatEncodeContext): JsonDraft {
+  const { losses } = encodeContext.context
   const at = part.at ?? ""
   if (part.name !== undefined && part.media !== "document") {
     losses.push(dropped.hint(memberPath(at, "name"), `in chat completions only files have names`))
@@ -83,14 +86,14 @@ function encodeMedia(part: MediaPart, saying: ChatEncodeContext): JsonDraft {
   if (part.detail !== undefined && part.media !== "image") {
     losses.push(dropped.hint(memberPath(at, "detail"), `in chat completions only images have a detail`))
   }
-  if (part.media === "audio") return encodeAudio(part, saying)
-  if (part.media === "document") return encodeFile(part, saying)
+  if (part.media === "audio") return encodeAudio(part, encodeContext)
+  if (part.media === "document") return encodeFile(part, encodeContext)
   const url = addressOf(part.source)
   if (url === undefined) throw storedElsewhere(at)
   if (part.media === "image") {
     return { type: "image_url", image_url: { url, ...(part.detail !== undefined && { detail: part.detail }) } }
   }
-  if (!saying.own)
+  if (!encodeContext.own)
     throw unsupportedSetting(
       at,
       "is a video, which this model's provider does not accept. Send single frames as images.",
@@ -119,9 +122,9 @@ function encodeAudio({ at = "", source }: MediaPart, { own }: ChatEncodeContext)
   return { type: "input_audio", input_audio: { data: source.base64, format } }
 }
 
-function encodeFile(part: MediaPart, saying: ChatEncodeContext): JsonDraft {
+function encodeFile(part: MediaPart, encodeContext: ChatEncodeContext): JsonDraft {
   const { at = "", source, name } = part
-  const { own, context } = saying
+  const { own, context } = encodeContext
   if (source.at === "stored") {
     if (source.mintedBy !== PROTOCOL && source.mintedBy !== context.minter) throw storedElsewhere(at)
     return { type: "file", file: { ...(name !== undefined && { filename: name }), file_id: source.id } }

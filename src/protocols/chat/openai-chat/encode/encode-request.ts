@@ -12,15 +12,15 @@ import { encodeSettings } from "./encode-settings.ts"
 import { encodeTools } from "./encode-tools.ts"
 
 export function encodeRequest(request: ChatRequest, context: UpstreamRequestContext): JsonObject {
-  const saying: ChatEncodeContext = { own: isOwn(request.extra), written: writingOf(request.extra), context }
+  const encodeContext: ChatEncodeContext = { own: isOwn(request.extra), written: writingOf(request.extra), context }
   const draft: JsonDraft = {
     model: context.model,
-    ...encodeTools(request, saying),
-    ...encodeSettings(request, saying),
-    ...encodeStreaming(saying),
+    ...encodeTools(request, encodeContext),
+    ...encodeSettings(request, encodeContext),
+    ...encodeStreaming(encodeContext),
   }
   const { messages: _, ...rest } = restorePassthrough(draft, request.extra, { at: "", losses: context.losses })
-  return { ...rest, messages: encodeMessages(request, saying) }
+  return { ...rest, messages: encodeMessages(request, encodeContext) }
 }
 
 function encodeStreaming({ written, context: { stream, streamUsage } }: ChatEncodeContext): JsonDraft {

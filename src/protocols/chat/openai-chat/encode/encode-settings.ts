@@ -16,24 +16,25 @@ import { type ChatEncodeContext, unsupportedSetting } from "./encode-context.ts"
 const MAX_STOPS = 4
 const MAX_ALTERNATIVES = 20
 
-export function encodeSettings(request: ChatRequest, saying: ChatEncodeContext): JsonDraft {
+export function encodeSettings(request: ChatRequest, encodeContext: ChatEncodeContext): JsonDraft {
   const { settings } = request
-  const { written } = saying
-  const { losses } = saying.context
-  const limit = limitMember(saying)
-  if (settings.topK !== undefined && !saying.own) losses.push(dropped.hint("topK", "chat completions has no top_k"))
+  const { written } = encodeContext
+  const { losses } = encodeContext.context
+  const limit = limitMember(encodeContext)
+  if (settings.topK !== undefined && !encodeContext.own)
+    losses.push(dropped.hint("topK", "chat completions has no top_k"))
   const members: { readonly [name: string]: Json | undefined } = {
     [limit]: settings.maxOutputTokens,
-    ...encodeSampling(settings, saying),
-    stop: encodeStop(settings, saying),
+    ...encodeSampling(settings, encodeContext),
+    stop: encodeStop(settings, encodeContext),
     seed: settings.seed,
     n: settings.candidates,
-    ...encodeLogprobs(settings, saying),
-    response_format: settings.format && encodeFormat(settings.format, saying),
-    ...encodeReasoning(settings.reasoning, saying),
-    parallel_tool_calls: saying.own || request.tools.length > 0 ? settings.parallelToolCalls : undefined,
+    ...encodeLogprobs(settings, encodeContext),
+    response_format: settings.format && encodeFormat(settings.format, encodeContext),
+    ...encodeReasoning(settings.reasoning, encodeContext),
+    parallel_tool_calls: encodeContext.own || request.tools.length > 0 ? settings.parallelToolCalls : undefined,
     verbosity: settings.verbosity,
-    ...encodeModalities(settings, saying),
+    ...encodeModalities(settings, encodeContext),
     prompt_cache_key: settings.cacheKey,
     [written.endUser ?? "user"]: settings.endUser,
   }

@@ -8,9 +8,9 @@ import { isStrict } from "../../../schema/strict-schema.ts"
 import { PROTOCOL, restorePassthrough, writingOf } from "../passthrough-fields.ts"
 import { type ChatEncodeContext, unsupportedSetting, writeMark } from "./encode-context.ts"
 
-export function encodeTools({ tools, toolChoice }: ChatRequest, saying: ChatEncodeContext): JsonDraft {
+export function encodeTools({ tools, toolChoice }: ChatRequest, encodeContext: ChatEncodeContext): JsonDraft {
   const draft: JsonDraft = {}
-  const { legacy, plain } = saying.written
+  const { legacy, plain } = encodeContext.written
   const listed: Json[] = []
   const sentKinds = new Map<string, ToolDefinition["kind"]>()
   for (const tool of tools) {
@@ -18,13 +18,13 @@ export function encodeTools({ tools, toolChoice }: ChatRequest, saying: ChatEnco
       draft.web_search_options = tool.value
       continue
     }
-    const written = tool.kind === "hosted" ? encodeHosted(tool, saying) : encodeTool(tool, saying)
+    const written = tool.kind === "hosted" ? encodeHosted(tool, encodeContext) : encodeTool(tool, encodeContext)
     if (written === undefined) continue
     listed.push(written)
-    sentKinds.set(tool.name, saying.own ? tool.kind : "function")
+    sentKinds.set(tool.name, encodeContext.own ? tool.kind : "function")
   }
   if (listed.length > 0 || plain?.tools) draft[legacy ? "functions" : "tools"] = listed
-  const choice = toolChoice && encodeToolChoice(toolChoice, { sentKinds, saying })
+  const choice = toolChoice && encodeToolChoice(toolChoice, { sentKinds, encodeContext })
   if (choice !== undefined) draft[legacy ? "function_call" : "tool_choice"] = choice
   return draft
 }
@@ -41,21 +41,22 @@ function encodeHosted(
   return undefined
 }
 
-function encodeTool(tool: Exclude<ToolDefinition, HostedToolEntry>, saying: ChatEncodeContext): Json {
-  const { losses } = saying.context
+function encodeTool(tool: Exclude<ToolDefinition, HostedToolEntry>, encodeContext: ChatEncodeContext): Json {
+  const { losses } = encodeContext.context
   const at = tool.at ?? ""
   const { word, plain } = writingOf(tool.extra)
-  if (saying.written.legacy) return restorePassthrough(functionOf(tool, saying), tool.extra, { at, losses })
+  if (encodeContext.written.legacy)
+    return restorePassthrough(functionOf(tool, encodeContext), tool.extra, { at, losses })
   const draft: JsonDraft = plain?.type === "none" ? {} : { type: "function" }
-  if (tool.kind === "custom" && saying.own) {
+  if (tool.kind === "custom" && encodeContext.own) {
     draft.type = "custom"
     draft.custom = {
       name: tool.name,
       ...(tool.description !== undefined && { description: tool.description }),
       ...(tool.format !== undefined && { format: tool.format }),
     }
-  } else draft.function = functionOf(tool, saying)
-  writeMark(draft, tool, { word, saying })
+  } else draft.function = functionOf(tool, encodeContext)
+  writeMark(draft, tool, { word, encodeContext })
   return restorePassthrough(draft, tool.extra, { at, losses })
 }
 
@@ -96,18 +97,18 @@ function objectSchema(schema: Json | undefined): Json | undefined {
 
 interface ToolChoiceContext {
   readonly sentKinds: ReadonlyMap<string, ToolDefinition["kind"]>
-  readonly saying: ChatEncodeContext
+  readonly encodeContext: ChatEncodeContext
 }
 
-function encodeToolChoice(choice: ToolChoice, { sentKinds, saying }: ToolChoiceContext): Json | undefined {
-  const missing = (names: readonly string[]) => !saying.own && !names.some((name) => sentKinds.has(name))
+function encodeToolChoice(choice: ToolChoice, { sentKinds, encodeContext }: ToolChoiceContext): Json | undefined {
+  const missing = (names: readonly string[]) => !encodeContext.own && !names.some((name) => sentKinds.has(name))
   if (choice.mode === "tool") {
     if (missing([choice.name])) throw missingForcedTool()
-    return saying.written.legacy ? { name: choice.name } : encodeToolName(choice.name, sentKinds)
+    return encodeContext.written.legacy ? { name: choice.name } : encodeToolName(choice.name, sentKinds)
   }
   if (choice.mode === "some") {
     if (choice.required && missing(choice.names)) throw missingForcedTool()
-    const names = saying.own ? choice.names : choice.names.filter((name) => sentKinds.has(name))
+    const names = encodeContext.own ? choice.names : choice.names.filter((name) => sentKinds.has(name))
     if (names.length === 0) return sentKinds.size > 0 ? "none" : undefined
     const mode = choice.required ? "required" : "auto"
     return {
@@ -116,7 +117,7 @@ function encodeToolChoice(choice: ToolChoice, { sentKinds, saying }: ToolChoiceC
     }
   }
   // Without a tool there is nothing to choose, and to say so is refused.
-  if (!saying.own && sentKinds.size === 0) {
+  if (!encodeContext.own && sentKinds.size === 0) {
     if (choice.mode === "required") throw missingForcedTool()
     return undefined
   }

@@ -20,20 +20,23 @@ interface EncodedInstructions {
   readonly items: readonly Json[]
 }
 
-export function encodeInstructions({ instructions }: ChatRequest, saying: ResponsesEncodeContext): EncodedInstructions {
-  const items = groupInstructionMessages(instructions).map((parts) => encodeOpening(parts, saying))
+export function encodeInstructions(
+  { instructions }: ChatRequest,
+  encodeContext: ResponsesEncodeContext,
+): EncodedInstructions {
+  const items = groupInstructionMessages(instructions).map((parts) => encodeOpening(parts, encodeContext))
   const others = instructions.filter((part) => !isOpened(part, instructions))
   const texts = others.flatMap((part) => (part.kind === "text" ? [part] : []))
   // What is said in other protocols' instructions is said as text; pictures among them are said by the developer.
   const more = others.filter(({ kind }) => kind !== "text")
-  if (!saying.own) for (const part of texts) reportPartExtras(part, saying)
-  if (more.length > 0) items.push(messageItem({ role: "developer", parts: more }, saying))
+  if (!encodeContext.own) for (const part of texts) reportPartExtras(part, encodeContext)
+  if (more.length > 0) items.push(messageItem({ role: "developer", parts: more }, encodeContext))
   return { ...(texts.length > 0 && { instructions: texts.map(({ text }) => text).join(PARAGRAPH) }), items }
 }
 
 /** A cache mark, and what rode along from another protocol. */
-function reportPartExtras(part: ContentPart, saying: ResponsesEncodeContext): void {
-  encodeContent([part], saying, { word: "input_text" })
+function reportPartExtras(part: ContentPart, encodeContext: ResponsesEncodeContext): void {
+  encodeContent([part], encodeContext, { word: "input_text" })
 }
 
 /** The parts of each message that instructions came in. */
@@ -52,10 +55,10 @@ function isOpened(part: ContentPart, instructions: readonly ContentPart[]): bool
   return first >= 0 && instructions.indexOf(part) >= first
 }
 
-function encodeOpening(parts: readonly ContentPart[], saying: ResponsesEncodeContext): Json {
+function encodeOpening(parts: readonly ContentPart[], encodeContext: ResponsesEncodeContext): Json {
   const extra = parts[0]?.extra
   const { opens } = writingOf(extra)
-  const content = encodeContent(parts, saying, { content: opens?.content, word: "input_text" })
+  const content = encodeContent(parts, encodeContext, { content: opens?.content, word: "input_text" })
   const names = opens?.members ?? []
   const members = Object.entries(extra?.members ?? {}).filter(([name]) => names.includes(name))
   return joinMembers({ ...opens?.plain, role: opens?.role ?? "developer", content }, Object.fromEntries(members))
@@ -63,18 +66,18 @@ function encodeOpening(parts: readonly ContentPart[], saying: ResponsesEncodeCon
 
 interface InputContext {
   readonly opening: readonly Json[]
-  readonly saying: ResponsesEncodeContext
+  readonly encodeContext: ResponsesEncodeContext
 }
 
-export function encodeInput(request: ChatRequest, { opening, saying }: InputContext): Json {
+export function encodeInput(request: ChatRequest, { opening, encodeContext }: InputContext): Json {
   const { turns } = request
   const [first] = turns
-  if (saying.own && saying.written.content && first && turns.length === 1) {
+  if (encodeContext.own && encodeContext.written.content && first && turns.length === 1) {
     return first.parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
   }
-  const writer = new ItemEncoder(saying)
+  const writer = new ItemEncoder(encodeContext)
   for (const turn of turns) writer.add(turn)
-  return [...opening, ...jsonInstruction(request, saying), ...writer.items]
+  return [...opening, ...jsonInstruction(request, encodeContext), ...writer.items]
 }
 
 /**
@@ -96,10 +99,12 @@ const ROLES = { instruction: "developer", user: "user", assistant: "assistant" }
 
 function messageItem(
   turn: ConversationTurn | { role: "developer"; parts: readonly ContentPart[] },
-  saying: ResponsesEncodeContext,
+  encodeContext: ResponsesEncodeContext,
 ): JsonDraft {
   const role = turn.role === "developer" ? turn.role : ROLES[turn.role]
-  const content = encodeContent(turn.parts, saying, { word: role === "assistant" ? "output_text" : "input_text" })
+  const content = encodeContent(turn.parts, encodeContext, {
+    word: role === "assistant" ? "output_text" : "input_text",
+  })
   return { type: "message", role, content }
 }
 
@@ -114,11 +119,11 @@ class ItemEncoder {
   /** Calls of remote servers' tools, which are items with what came of them. */
   private readonly remoteCalls = new Map<string, ToolCallPart>()
 
-  constructor(private readonly saying: ResponsesEncodeContext) {}
+  constructor(private readonly encodeContext: ResponsesEncodeContext) {}
 
   add(turn: ConversationTurn): void {
     const { item } = writingOf(turn.extra)
-    const place = { at: turn.at ?? "", losses: this.saying.context.losses }
+    const place = { at: turn.at ?? "", losses: this.encodeContext.context.losses }
     if (item === "message") {
       this.items.push(restorePassthrough(this.ownMessage(turn), turn.extra, place))
       return
@@ -128,14 +133,14 @@ class ItemEncoder {
       this.addPart(part, turn)
     }
     this.flush(turn)
-    endHeldReasoning(this.thoughts, this.saying)
+    endHeldReasoning(this.thoughts, this.encodeContext)
     if (!isOwn(turn.extra)) restorePassthrough({}, turn.extra, place)
   }
 
   private ownMessage({ role, parts, extra }: ConversationTurn): JsonDraft {
     const { content, plain, word } = writingOf(extra)
     const texts = role === "assistant" ? "output_text" : "input_text"
-    const encoded = encodeContent(parts, this.saying, { ...(content && { content }), word: texts })
+    const encoded = encodeContent(parts, this.encodeContext, { ...(content && { content }), word: texts })
     return { ...plain, role: role === "instruction" ? (word ?? "developer") : role, content: encoded }
   }
 
@@ -153,7 +158,7 @@ class ItemEncoder {
     if (part.kind === "foreign") this.items.push(part.value)
     else if (part.kind === "tool-call") this.call(part)
     else if (part.kind === "tool-result") this.result(part)
-    else if (part.kind === "reasoning") this.items.push(...encodeReasoning(part, this.thoughts, this.saying))
+    else if (part.kind === "reasoning") this.items.push(...encodeReasoning(part, this.thoughts, this.encodeContext))
   }
 
   /** What was said so far, as a message; none where nothing of it can be said. */
@@ -161,16 +166,16 @@ class ItemEncoder {
     const { contentParts } = this
     if (contentParts.length === 0) return
     this.contentParts = []
-    const item = messageItem({ ...turn, parts: contentParts }, this.saying)
+    const item = messageItem({ ...turn, parts: contentParts }, this.encodeContext)
     if (item.content !== "" || contentParts.some((part) => part.kind === "text")) this.items.push(item)
   }
 
   private lose(part: ContentPart, why: string): void {
-    this.saying.context.losses.push(dropped.meaning(part.at ?? "", why))
+    this.encodeContext.context.losses.push(dropped.meaning(part.at ?? "", why))
   }
 
   private call(part: ToolCallPart): void {
-    const { losses } = this.saying.context
+    const { losses } = this.encodeContext.context
     const at = part.at ?? ""
     if (part.runsAt === "provider") {
       if (part.server === undefined) this.lose(part, "another provider ran this tool")
@@ -191,24 +196,24 @@ class ItemEncoder {
   }
 
   private argumentsOf({ arguments: args }: ToolCallPart): string {
-    return args === "" && !this.saying.own ? "{}" : args
+    return args === "" && !this.encodeContext.own ? "{}" : args
   }
 
   private result(part: ToolResultPart): void {
-    const { losses } = this.saying.context
+    const { losses } = this.encodeContext.context
     const at = part.at ?? ""
     const [found] = part.parts
     if (part.isRemote) {
       this.items.push(remoteCall(part, this.remoteCalls.get(part.callId)))
       return
     }
-    if (found?.kind === "foreign" && part.name !== undefined && !this.saying.own) {
+    if (found?.kind === "foreign" && part.name !== undefined && !this.encodeContext.own) {
       this.lose(part, "another provider ran this tool")
       return
     }
     const { item, plain, content, word } = writingOf(part.extra)
     const type = item ?? (this.textCalls.has(part.callId) ? "custom_tool_call_output" : "function_call_output")
-    const encoded = encodeContent(part.parts, this.saying, { ...(content && { content }), word: "input_text" })
+    const encoded = encodeContent(part.parts, this.encodeContext, { ...(content && { content }), word: "input_text" })
     if (part.isError) losses.push(approximated.hint(at, "the text of the result says that the tool failed"))
     const output = part.isError ? markFailedOutput(encoded) : encoded
     const named = word === "id" ? {} : { call_id: part.callId }

@@ -16,12 +16,12 @@ export interface ItemContentForm {
 
 export function encodeContent(
   parts: readonly ContentPart[],
-  saying: ResponsesEncodeContext,
+  encodeContext: ResponsesEncodeContext,
   { content, word }: ItemContentForm,
 ): Json {
   const encoded: Json[] = []
   for (const part of parts) {
-    const wire = encodePart(part, saying, word)
+    const wire = encodePart(part, encodeContext, word)
     if (wire !== undefined) encoded.push(wire)
   }
   if (content === "list") return encoded
@@ -42,19 +42,19 @@ function plainText(part: Json | undefined): string | undefined {
 /** Undefined for what cannot stand in a content, which is named as lost. */
 function encodePart(
   part: ContentPart,
-  saying: ResponsesEncodeContext,
+  encodeContext: ResponsesEncodeContext,
   word: ItemContentForm["word"],
 ): Json | undefined {
-  const { losses } = saying.context
+  const { losses } = encodeContext.context
   const at = part.at ?? ""
   if (part.kind === "foreign") {
     if (part.protocol === PROTOCOL) return part.value
     losses.push(dropped.meaning(at, `only ${part.protocol} has this kind of block`))
     return undefined
   }
-  const draft = encodeKind(part, saying, word)
+  const draft = encodeKind(part, encodeContext, word)
   if (!draft) return undefined
-  writeMark(draft, part, saying)
+  writeMark(draft, part, encodeContext)
   return restorePassthrough(draft, withoutMessage(part.extra), { at, losses })
 }
 
@@ -68,18 +68,18 @@ function withoutMessage(extra: ContentPart["extra"]): ContentPart["extra"] {
 
 function encodeKind(
   part: ContentPart,
-  saying: ResponsesEncodeContext,
+  encodeContext: ResponsesEncodeContext,
   word: ItemContentForm["word"],
 ): JsonDraft | undefined {
-  if (part.kind === "text") return encodeText(part, saying, word)
+  if (part.kind === "text") return encodeText(part, encodeContext, word)
   if (part.kind === "refusal") {
-    return saying.own || word === "output_text"
+    return encodeContext.own || word === "output_text"
       ? { type: "refusal", refusal: part.text }
       : { type: word, text: part.text }
   }
-  if (part.kind === "media") return encodeMedia(part, saying)
+  if (part.kind === "media") return encodeMedia(part, encodeContext)
   const weight = part.kind === "reasoning" ? "hint" : "meaning"
-  saying.context.losses.push(
+  encodeContext.context.losses.push(
     dropped[weight](part.at ?? "", `the responses interface does not allow a ${part.kind} in a message`),
   )
   return undefined
@@ -100,17 +100,17 @@ function encodeText(
   return { type: word, text: part.text, ...(word === "output_text" && { annotations: [] }) }
 }
 
-function encodeMedia(part: MediaPart, saying: ResponsesEncodeContext): JsonDraft {
-  const { losses } = saying.context
+function encodeMedia(part: MediaPart, encodeContext: ResponsesEncodeContext): JsonDraft {
+  const { losses } = encodeContext.context
   const { at = "", name, detail } = part
   if (name !== undefined && part.media !== "document")
     losses.push(dropped.hint(memberPath(at, "name"), "only files have names"))
-  if (part.media === "document") return encodeFile(part, saying)
-  if (part.media === "image") return encodeImage(part, saying)
+  if (part.media === "document") return encodeFile(part, encodeContext)
+  if (part.media === "image") return encodeImage(part, encodeContext)
   if (detail !== undefined) losses.push(dropped.hint(memberPath(at, "detail"), "only images have a detail"))
-  if (part.media === "audio") return encodeAudio(part, saying)
+  if (part.media === "audio") return encodeAudio(part, encodeContext)
   const url = addressOf(part.source)
-  if (saying.own && url !== undefined) return { type: "input_video", video_url: url }
+  if (encodeContext.own && url !== undefined) return { type: "input_video", video_url: url }
   throw unsupportedSetting(at, "is a video, which this model's provider does not accept. Send single frames as images.")
 }
 
@@ -138,9 +138,9 @@ function encodeAudio({ at = "", source }: MediaPart, { own }: ResponsesEncodeCon
   return { type: "input_audio", input_audio: { data: source.base64, format: audioFormat(source.mediaType) } }
 }
 
-function encodeFile(part: MediaPart, saying: ResponsesEncodeContext): JsonDraft {
+function encodeFile(part: MediaPart, encodeContext: ResponsesEncodeContext): JsonDraft {
   const { at = "", source, name, detail } = part
-  const { own, context } = saying
+  const { own, context } = encodeContext
   const shown: JsonObject = detail === undefined ? {} : { detail }
   const filename = name ?? (own ? undefined : "document.pdf")
   const named: JsonObject = filename === undefined ? {} : { filename }

@@ -13,25 +13,29 @@ export interface HeldReasoning {
   held: ReasoningPart | undefined
 }
 
-export function encodeReasoning(part: ReasoningPart, thoughts: HeldReasoning, saying: ResponsesEncodeContext): Json[] {
+export function encodeReasoning(
+  part: ReasoningPart,
+  thoughts: HeldReasoning,
+  encodeContext: ResponsesEncodeContext,
+): Json[] {
   const { as } = writingOf(part.extra)
   if (as !== undefined) return [as]
-  const seal = part.sealed && maySendSeal(part.sealed, saying) ? openReasoning(part.sealed) : undefined
+  const seal = part.sealed && maySendSeal(part.sealed, encodeContext) ? openReasoning(part.sealed) : undefined
   const before = thoughts.held
   thoughts.held = undefined
   if (seal) {
-    if (before && !seal.both) reportReasoningLoss(before, saying)
+    if (before && !seal.both) reportReasoningLoss(before, encodeContext)
     return [itemOf(part, seal, seal.both ? before : undefined)]
   }
-  if (before) reportReasoningLoss(before, saying)
-  if (part.sealed) reportReasoningLoss(part, saying)
+  if (before) reportReasoningLoss(before, encodeContext)
+  if (part.sealed) reportReasoningLoss(part, encodeContext)
   else thoughts.held = part
   return []
 }
 
 /** Names what is still held as lost: nothing came behind it. */
-export function endHeldReasoning(thoughts: HeldReasoning, saying: ResponsesEncodeContext): void {
-  if (thoughts.held) reportReasoningLoss(thoughts.held, saying)
+export function endHeldReasoning(thoughts: HeldReasoning, encodeContext: ResponsesEncodeContext): void {
+  if (thoughts.held) reportReasoningLoss(thoughts.held, encodeContext)
   thoughts.held = undefined
 }
 

@@ -12,17 +12,21 @@ import { encodeSettings } from "./encode-settings.ts"
 import { encodeTools } from "./encode-tools.ts"
 
 export function encodeRequest(request: ChatRequest, context: UpstreamRequestContext): JsonObject {
-  const saying: ResponsesEncodeContext = { own: isOwn(request.extra), written: writingOf(request.extra), context }
-  const { instructions, items } = encodeInstructions(request, saying)
+  const encodeContext: ResponsesEncodeContext = {
+    own: isOwn(request.extra),
+    written: writingOf(request.extra),
+    context,
+  }
+  const { instructions, items } = encodeInstructions(request, encodeContext)
   const draft: JsonDraft = {
     model: context.model,
     ...(instructions !== undefined && { instructions }),
-    ...encodeTools(request, saying),
-    ...encodeSettings(request, saying),
-    ...saying.written.plain,
+    ...encodeTools(request, encodeContext),
+    ...encodeSettings(request, encodeContext),
+    ...encodeContext.written.plain,
     store: false,
     ...(context.stream && { stream: true }),
   }
   const { input: _, ...rest } = restorePassthrough(draft, request.extra, { at: "", losses: context.losses })
-  return { ...rest, input: encodeInput(request, { opening: items, saying }) }
+  return { ...rest, input: encodeInput(request, { opening: items, encodeContext }) }
 }

@@ -116,24 +116,24 @@ export class ResponseBuilder {
   }
 
   private writingPart(start: PartStart): StreamPartEncoder {
-    const writing = { output: this.output, number: this.partsSeen++ }
+    const encodeContext = { output: this.output, number: this.partsSeen++ }
     switch (start.kind) {
       case "reasoning": {
         const wish = this.context.request.settings.reasoning
         return new ReasoningPartEncoder(
           start.form === "summary" || wish?.show === "summary" ? "summary" : "full",
-          writing,
+          encodeContext,
         )
       }
       case "tool-call":
-        return createCallEncoder(start, writing)
+        return createCallEncoder(start, encodeContext)
       case "whole":
-        return createWholePartEncoder(start.part, writing)
+        return createWholePartEncoder(start.part, encodeContext)
       case "refusal":
         this.refused = true
-        return new TextPartEncoder("refusal", writing)
+        return new TextPartEncoder("refusal", encodeContext)
       default:
-        return new TextPartEncoder("text", writing)
+        return new TextPartEncoder("text", encodeContext)
     }
   }
 

@@ -13,7 +13,7 @@ import { ownTools } from "./encode-tools.ts"
 
 /** A response that has begun and says nothing yet. */
 export function openResponse(context: ClientResponseContext, createdAt = context.unixTime): JsonObject {
-  const { request, model, id, kept } = context
+  const { request, model, id, storage } = context
   const { settings } = request
   const { tools = [], tool_choice = "auto" } = ownTools(request)
   const members = isOwn(request.extra) ? request.extra.members : {}
@@ -38,7 +38,7 @@ export function openResponse(context: ClientResponseContext, createdAt = context
     metadata: isObject(members.metadata) ? members.metadata : {},
     safety_identifier: settings.endUser ?? null,
     prompt_cache_key: settings.cacheKey ?? null,
-    ...storageMembers(kept),
+    ...storageMembers(storage),
   }
 }
 
@@ -74,7 +74,7 @@ export function endResponse(opened: JsonObject, ending: ResponseEnding, context:
     status: reason === undefined ? "completed" : "incomplete",
     incomplete_details: reason === undefined ? null : { reason },
     output: ending.output,
-    ...(context.kept?.store && { store: isStored(context.kept, JSON.stringify(ending.output).length) }),
+    ...(context.storage?.store && { store: isStored(context.storage, JSON.stringify(ending.output).length) }),
     usage: ending.usage ? encodeUsage(ending.usage) : null,
   }
 }

@@ -20,26 +20,26 @@ const LEAST_TOKENS = 16
 const MAX_ALTERNATIVES = 20
 const MAX_NAME = 64
 
-export function encodeSettings(request: ChatRequest, saying: ResponsesEncodeContext): JsonDraft {
+export function encodeSettings(request: ChatRequest, encodeContext: ResponsesEncodeContext): JsonDraft {
   const { settings } = request
-  if (!saying.own) {
+  if (!encodeContext.own) {
     refuseUnsupported(settings)
-    dropHints(settings, saying)
+    dropHints(settings, encodeContext)
   }
-  const sampled = saying.own ? settings : samplingOf(settings, saying)
+  const sampled = encodeContext.own ? settings : samplingOf(settings, encodeContext)
   const members: { readonly [name: string]: Json | undefined } = {
-    max_output_tokens: encodeLimit(settings.maxOutputTokens, saying),
+    max_output_tokens: encodeLimit(settings.maxOutputTokens, encodeContext),
     temperature: sampled.temperature,
     top_p: sampled.topP,
-    frequency_penalty: saying.own ? settings.frequencyPenalty : undefined,
-    presence_penalty: saying.own ? settings.presencePenalty : undefined,
-    ...encodeLogprobs(sampled.logprobs, saying),
-    text: encodeText(settings, saying),
-    reasoning: encodeReasoning(settings.reasoning, saying),
-    include: encodeInclude(sampled.logprobs, saying),
-    parallel_tool_calls: saying.own || request.tools.length > 0 ? settings.parallelToolCalls : undefined,
-    prompt_cache_key: fitLength("cacheKey", settings.cacheKey, saying),
-    [saying.written.endUser ?? "safety_identifier"]: fitLength("endUser", settings.endUser, saying),
+    frequency_penalty: encodeContext.own ? settings.frequencyPenalty : undefined,
+    presence_penalty: encodeContext.own ? settings.presencePenalty : undefined,
+    ...encodeLogprobs(sampled.logprobs, encodeContext),
+    text: encodeText(settings, encodeContext),
+    reasoning: encodeReasoning(settings.reasoning, encodeContext),
+    include: encodeInclude(sampled.logprobs, encodeContext),
+    parallel_tool_calls: encodeContext.own || request.tools.length > 0 ? settings.parallelToolCalls : undefined,
+    prompt_cache_key: fitLength("cacheKey", settings.cacheKey, encodeContext),
+    [encodeContext.written.endUser ?? "safety_identifier"]: fitLength("endUser", settings.endUser, encodeContext),
   }
   const draft: JsonDraft = {}
   for (const [name, value] of Object.entries(members)) if (value !== undefined) draft[name] = value
@@ -145,12 +145,12 @@ function encodeFormat(format: OutputFormat, losses: Losses): JsonObject {
   return { type: "json_schema", name: known, schema, strict: isHeld }
 }
 
-function encodeReasoning(wish: ReasoningSettings | undefined, saying: ResponsesEncodeContext): Json | undefined {
+function encodeReasoning(wish: ReasoningSettings | undefined, encodeContext: ResponsesEncodeContext): Json | undefined {
   if (!wish) return undefined
-  const { own, written, context } = saying
+  const { own, written, context } = encodeContext
   const { effort, budgetTokens, show } = wish
   const summary = written.summary === undefined ? {} : { summary: written.summary }
-  if (own) return { ...(effort && { effort: nearestEffortWord(effort, saying) }), ...summary }
+  if (own) return { ...(effort && { effort: nearestEffortWord(effort, encodeContext) }), ...summary }
   const { losses, reasons } = context
   const word = effort ?? (budgetTokens === undefined ? undefined : effortOf(budgetTokens))
   if (!reasons) {
@@ -166,7 +166,7 @@ function encodeReasoning(wish: ReasoningSettings | undefined, saying: ResponsesE
   // Who names a number of tokens comes from where reasoning is shown unasked.
   const isShown = show === "summary" || show === "full" || (show === undefined && budgetTokens !== undefined)
   const members = {
-    ...(word && { effort: nearestEffortWord(word, saying) }),
+    ...(word && { effort: nearestEffortWord(word, encodeContext) }),
     ...summaryOf(show, isShown && word !== "none"),
   }
   return Object.keys(members).length > 0 ? members : undefined

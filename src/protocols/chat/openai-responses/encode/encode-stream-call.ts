@@ -14,14 +14,15 @@ import { type PartEncoderContext, StreamPartEncoder } from "./encode-stream-part
 
 type StreamedCallStart = Extract<PartStart, { kind: "tool-call" }>
 
-export function createCallEncoder(start: StreamedCallStart, writing: PartEncoderContext): StreamPartEncoder {
-  const { context } = writing.output
+export function createCallEncoder(start: StreamedCallStart, encodeContext: PartEncoderContext): StreamPartEncoder {
+  const { context } = encodeContext.output
   const tool = context.request.tools.find(({ name }) => name === start.name)
-  const id = start.id === "" ? `call_${context.id}${writing.number}` : start.id
-  if (start.runsAt === "provider" && start.id.startsWith("mcptoolu_")) return new RemoteCallEncoder(start, writing)
-  if (start.runsAt === "provider") return new HostedCallEncoder(start, writing)
-  if (tool && writingOf(tool.extra).as !== undefined) return new ShellCallEncoder({ ...start, id }, writing)
-  return new ClientCallEncoder({ start: { ...start, id }, tool }, writing)
+  const id = start.id === "" ? `call_${context.id}${encodeContext.number}` : start.id
+  if (start.runsAt === "provider" && start.id.startsWith("mcptoolu_"))
+    return new RemoteCallEncoder(start, encodeContext)
+  if (start.runsAt === "provider") return new HostedCallEncoder(start, encodeContext)
+  if (tool && writingOf(tool.extra).as !== undefined) return new ShellCallEncoder({ ...start, id }, encodeContext)
+  return new ClientCallEncoder({ start: { ...start, id }, tool }, encodeContext)
 }
 
 /** The two kinds of calls that a client answers: of a function, and of a tool that takes text. */
@@ -41,19 +42,19 @@ class ClientCallEncoder extends StreamPartEncoder {
 
   constructor(
     { start, tool }: { start: StreamedCallStart; tool: ToolDefinition | undefined },
-    writing: PartEncoderContext,
+    encodeContext: PartEncoderContext,
   ) {
-    super(writing)
+    super(encodeContext)
     this.start = start
     this.kind = tool?.kind === "custom" || start.input === "text" ? "custom" : "function"
     this.names = namesOf(tool, start.name)
   }
 
   write(): void {
-    const { output } = this.writing
+    const { output } = this.encodeContext
     const { prefix, event } = CALLS[this.kind]
     if (!this.place || !this.around) {
-      sealAhead(this.start, this.writing)
+      sealAhead(this.start, this.encodeContext)
       this.place = output.place(prefix)
       this.around = createDeltaTemplate(`${event}.delta`, this.place, "")
       output.begin(this.place, this.item("in_progress"))
@@ -65,7 +66,7 @@ class ClientCallEncoder extends StreamPartEncoder {
 
   private appendText(text: string): void {
     if (text === "" || !this.around) return
-    this.writing.output.wire.grow(this.around, text)
+    this.encodeContext.output.wire.grow(this.around, text)
     this.text += text
   }
 
@@ -76,7 +77,7 @@ class ClientCallEncoder extends StreamPartEncoder {
   }
 
   private finish(place: ItemPosition): void {
-    const { output } = this.writing
+    const { output } = this.encodeContext
     const { event, member } = CALLS[this.kind]
     // Clients parse the arguments of a function, and there is always an object to parse.
     if (this.kind === "function" && this.text === "") this.appendText("{}")
@@ -102,19 +103,19 @@ class ShellCallEncoder extends StreamPartEncoder {
 
   constructor(
     private readonly start: StreamedCallStart,
-    writing: PartEncoderContext,
+    encodeContext: PartEncoderContext,
   ) {
-    super(writing)
+    super(encodeContext)
   }
 
   write(): void {
     this.text += this.pending
     this.pending = ""
     if (!this.ended) return
-    const { output } = this.writing
+    const { output } = this.encodeContext
     const action = shellAction(this.text)
     const { id: call_id, name } = this.start
-    sealAhead(this.start, this.writing)
+    sealAhead(this.start, this.encodeContext)
     const place = output.place(action ? "lsh" : "fc")
     const { id } = place
     // What is no command goes to the client as it is, so that the model is told.
@@ -131,8 +132,8 @@ class HostedCallEncoder extends StreamPartEncoder {
   readonly isVisible: boolean
   private text = ""
 
-  constructor(start: StreamedCallStart, writing: PartEncoderContext) {
-    super(writing)
+  constructor(start: StreamedCallStart, encodeContext: PartEncoderContext) {
+    super(encodeContext)
     this.isVisible = start.name === "web_search"
     const isOurs = start.name.endsWith("_call") || start.id.startsWith("mcp_") || start.input === "text"
     if (!this.isVisible && !isOurs) this.lose("a call of a tool that another provider ran")
@@ -142,7 +143,7 @@ class HostedCallEncoder extends StreamPartEncoder {
     this.text += this.pending
     this.pending = ""
     if (!this.ended) return
-    const { output } = this.writing
+    const { output } = this.encodeContext
     const place = output.place("ws")
     const item = { id: place.id, type: "web_search_call", action: { type: "search", query: queryIn(this.text) } }
     const at = { item_id: place.id, output_index: place.index }
@@ -161,9 +162,9 @@ class RemoteCallEncoder extends StreamPartEncoder {
 
   constructor(
     private readonly start: StreamedCallStart,
-    writing: PartEncoderContext,
+    encodeContext: PartEncoderContext,
   ) {
-    super(writing)
+    super(encodeContext)
   }
 
   write(): void {
@@ -171,7 +172,7 @@ class RemoteCallEncoder extends StreamPartEncoder {
     this.pending = ""
     const { id, name, server = "" } = this.start
     if (this.ended)
-      this.writing.output.remoteCalls.set(id, { server_label: server, name, arguments: this.text || "{}" })
+      this.encodeContext.output.remoteCalls.set(id, { server_label: server, name, arguments: this.text || "{}" })
   }
 }
 
@@ -182,9 +183,9 @@ class RemoteResultEncoder extends StreamPartEncoder {
 
   constructor(
     private readonly result: ToolResultPart,
-    writing: PartEncoderContext,
+    encodeContext: PartEncoderContext,
   ) {
-    super(writing)
+    super(encodeContext)
   }
 
   override grow(): void {}
@@ -192,7 +193,7 @@ class RemoteResultEncoder extends StreamPartEncoder {
   write(): void {
     if (this.written) return
     this.written = true
-    const { output } = this.writing
+    const { output } = this.encodeContext
     const { callId, isError, parts } = this.result
     const call = output.remoteCalls.get(callId) ?? { server_label: "", name: "", arguments: "{}" }
     const place = output.place("mcp")
@@ -221,10 +222,10 @@ function queryIn(args: string): string {
 
 export function createWholePartEncoder(
   part: MediaPart | ForeignPart | ToolResultPart,
-  writing: PartEncoderContext,
+  encodeContext: PartEncoderContext,
 ): StreamPartEncoder {
   const isOthers = part.kind === "tool-result" && part.isRemote && !itemOf(part)
-  return isOthers ? new RemoteResultEncoder(part, writing) : new WholePartEncoder(part, writing)
+  return isOthers ? new RemoteResultEncoder(part, encodeContext) : new WholePartEncoder(part, encodeContext)
 }
 
 /** A part that does not grow. */
@@ -233,8 +234,8 @@ class WholePartEncoder extends StreamPartEncoder {
   private readonly item: JsonObject | undefined
   private written = false
 
-  constructor(part: MediaPart | ForeignPart | ToolResultPart, writing: PartEncoderContext) {
-    super(writing)
+  constructor(part: MediaPart | ForeignPart | ToolResultPart, encodeContext: PartEncoderContext) {
+    super(encodeContext)
     this.item = itemOf(part)
     this.isVisible = this.item !== undefined
     if (!this.item) this.lose(describePart(part))
@@ -245,7 +246,7 @@ class WholePartEncoder extends StreamPartEncoder {
   write(): void {
     if (this.written || !this.item) return
     this.written = true
-    const { output } = this.writing
+    const { output } = this.encodeContext
     const isPicture = this.item.type === "image_generation_call"
     const place = output.place(isPicture ? "ig" : "item")
     const id = typeof this.item.id === "string" ? this.item.id : place.id

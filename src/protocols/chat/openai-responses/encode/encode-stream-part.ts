@@ -29,7 +29,7 @@ export abstract class StreamPartEncoder {
   protected sealed: SealedContent | undefined
   protected status: ItemStatus = "completed"
 
-  constructor(protected readonly writing: PartEncoderContext) {}
+  constructor(protected readonly encodeContext: PartEncoderContext) {}
 
   /** Whether there is something of it to be written. */
   abstract readonly isVisible: boolean
@@ -53,7 +53,7 @@ export abstract class StreamPartEncoder {
   }
 
   protected lose(what: string): void {
-    const { output, number } = this.writing
+    const { output, number } = this.encodeContext
     output.context.losses.push(dropped.hint(`output[${number}]`, `the responses interface has no place for ${what}`))
   }
 }
@@ -70,9 +70,9 @@ export class TextPartEncoder extends StreamPartEncoder {
 
   constructor(
     private readonly kind: "text" | "refusal",
-    writing: PartEncoderContext,
+    encodeContext: PartEncoderContext,
   ) {
-    super(writing)
+    super(encodeContext)
   }
 
   get isVisible(): boolean {
@@ -89,7 +89,7 @@ export class TextPartEncoder extends StreamPartEncoder {
 
   write(): void {
     this.begin()
-    const { wire } = this.writing.output
+    const { wire } = this.encodeContext.output
     if (this.pending !== "" && this.around) {
       wire.grow(this.around, this.pending)
       this.text += this.pending
@@ -106,7 +106,7 @@ export class TextPartEncoder extends StreamPartEncoder {
 
   private begin(): void {
     if (this.place) return
-    const { output } = this.writing
+    const { output } = this.encodeContext
     this.place = output.contentPosition()
     const type = this.kind === "text" ? "response.output_text.delta" : "response.refusal.delta"
     this.around = createDeltaTemplate(type, this.place, `"content_index":${this.place.content},`)
@@ -137,12 +137,12 @@ export class TextPartEncoder extends StreamPartEncoder {
       }
       const annotation_index = this.annotations.push(annotation) - 1
       const event = { ...this.at(), annotation_index, annotation }
-      this.writing.output.wire.emit("response.output_text.annotation.added", event)
+      this.encodeContext.output.wire.emit("response.output_text.annotation.added", event)
     }
   }
 
   private finish(): void {
-    const { output } = this.writing
+    const { output } = this.encodeContext
     const part = this.part()
     if (this.kind === "text") {
       const { text, logprobs } = part
@@ -178,9 +178,9 @@ export class ReasoningPartEncoder extends StreamPartEncoder {
 
   constructor(
     private readonly form: "summary" | "full",
-    writing: PartEncoderContext,
+    encodeContext: PartEncoderContext,
   ) {
-    super(writing)
+    super(encodeContext)
     this.words = THOUGHTS[form]
   }
 
@@ -193,7 +193,7 @@ export class ReasoningPartEncoder extends StreamPartEncoder {
   }
 
   write(): void {
-    const { output } = this.writing
+    const { output } = this.encodeContext
     if (!this.place) {
       this.place = output.place("rs")
       output.begin(this.place, { id: this.place.id, type: "reasoning", summary: [] })
@@ -203,7 +203,7 @@ export class ReasoningPartEncoder extends StreamPartEncoder {
   }
 
   private flushText(): void {
-    const { wire } = this.writing.output
+    const { wire } = this.encodeContext.output
     const { part, text, index, type } = this.words
     if (!this.around && this.place) {
       wire.emit(`${part}.added`, { ...this.at(), part: { type, text: "" } })
@@ -219,7 +219,7 @@ export class ReasoningPartEncoder extends StreamPartEncoder {
   }
 
   private finish(place: ItemPosition): void {
-    const { output } = this.writing
+    const { output } = this.encodeContext
     const { part, text, type } = this.words
     const content = this.around ? [{ type, text: this.text }] : []
     if (this.around) {

@@ -14,11 +14,14 @@ import { type ResponsesEncodeContext, unsupportedSetting } from "./encode-contex
 
 type ResponsesToolRequest = Pick<ChatRequest, "tools" | "toolChoice">
 
-export function encodeTools({ tools, toolChoice }: ResponsesToolRequest, saying: ResponsesEncodeContext): JsonDraft {
-  if (saying.own) return ownTools({ tools, ...(toolChoice && { toolChoice }) })
+export function encodeTools(
+  { tools, toolChoice }: ResponsesToolRequest,
+  encodeContext: ResponsesEncodeContext,
+): JsonDraft {
+  if (encodeContext.own) return ownTools({ tools, ...(toolChoice && { toolChoice }) })
   const sentTools: ToolDefinition[] = []
   const listed = tools.flatMap((tool) => {
-    const wire = encodeTool(tool, saying)
+    const wire = encodeTool(tool, encodeContext)
     if (wire) sentTools.push(tool)
     return wire ? [wire] : []
   })
@@ -68,13 +71,13 @@ function wireTool(tool: Exclude<ToolDefinition, HostedTool>): JsonObject {
   }
 }
 
-function encodeTool(tool: ToolDefinition, saying: ResponsesEncodeContext): Json | undefined {
-  const { losses } = saying.context
+function encodeTool(tool: ToolDefinition, encodeContext: ResponsesEncodeContext): Json | undefined {
+  const { losses } = encodeContext.context
   const at = tool.at ?? ""
   if (tool.cacheMark) {
     losses.push(dropped.hint(memberPath(at, "cache_control"), "the provider caches prompts without marks"))
   }
-  if (tool.kind === "hosted") return encodeHosted(tool, saying)
+  if (tool.kind === "hosted") return encodeHosted(tool, encodeContext)
   const draft: JsonDraft = { ...wireTool(tool) }
   if (tool.kind === "function") {
     draft.parameters = objectSchema(tool.parameters)
