@@ -1,4 +1,4 @@
-// What is to be embedded, and the vectors that come of it, in no vendor's words.
+// Vendor-neutral embedding requests and their vectors.
 
 import type { Json } from "./json.ts"
 import type { PassthroughFields } from "./passthrough-fields.ts"
@@ -11,7 +11,7 @@ export interface EmbeddingRequest {
   readonly extra?: PassthroughFields
 }
 
-/** What one vector is made of, and how. */
+/** The input of one vector. */
 export interface EmbeddingInput {
   readonly content: EmbeddingContent
   readonly title?: string
@@ -26,7 +26,7 @@ export type EmbeddingContent =
   /** Several parts, or pictures and sound, as Google writes them. */
   | { readonly kind: "parts"; readonly parts: readonly Json[] }
 
-/** What the vectors are for. */
+/** The intended use of the vectors. */
 export type EmbeddingTask =
   | "query"
   | "document"
@@ -47,7 +47,7 @@ export interface EmbeddingBatch {
 export interface EmbeddingSettings {
   readonly dimensions?: number
   readonly task?: EmbeddingTask
-  /** Whether an input has one. */
+  /** True if an input has a title. */
   readonly title?: true
   readonly endUser?: string
 }

@@ -1,4 +1,4 @@
-// Finds where a text stops being JSON: the runtime's parser says what is wrong, but not where.
+// Finds the position where a text stops being JSON: the runtime's parser reports the fault but not its position.
 
 /** Counted from 1; the column in UTF-16 units. */
 export interface TextPosition {
@@ -29,7 +29,7 @@ function positionAt(text: string, offset: number): TextPosition {
   return { line, column: offset - lineStart + 1 }
 }
 
-/** What may come next. */
+/** The tokens that may follow. */
 type ExpectedToken = "value" | "value or ]" | "name" | "name or }" | "more"
 
 /** Keeps its own stack: a text may nest deeper than calls can. */

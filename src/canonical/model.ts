@@ -1,4 +1,4 @@
-// What a caller may know about a model, and what it costs.
+// The public description of a model, and its prices.
 
 export interface ModelCard {
   /** `<provider>/<model-name>`. */
@@ -23,11 +23,11 @@ export interface ModelCard {
   readonly pricing?: Pricing
 }
 
-/** What a model does: chat, embeddings, images, moderation. */
+/** The kinds of models: chat, embeddings, images, moderation. */
 export const MODEL_KINDS = ["chat", "embedding", "image", "moderation"] as const
 export type ModelKind = (typeof MODEL_KINDS)[number]
 
-/** Whether what such a model makes is counted, and not only what it reads. */
+/** True if a model of this kind has counted output, not only input. */
 export function hasOutput(kind: ModelKind): boolean {
   return kind !== "embedding" && kind !== "moderation"
 }
@@ -54,7 +54,10 @@ export const CAPABILITIES = [
 ] as const
 export type ModelCapability = (typeof CAPABILITIES)[number]
 
-/** What is priced, and its name in files and listings. USD per million tokens, `perImage` and `perRequest` for each. */
+/**
+ * The priced quantities and their names in files and listings: USD per million tokens; `perImage` and `perRequest` are
+ * per unit.
+ */
 export const PRICE_NAMES = {
   input: "input",
   output: "output",
@@ -79,7 +82,7 @@ export type Pricing = BucketPrices & {
   readonly tiers?: readonly PriceTier[]
 }
 
-/** Of what costs nothing. */
+/** The pricing of a model that costs nothing. */
 export const FREE: Pricing = { input: "0", output: "0" }
 
 export type PriceTier = BucketPrices & { readonly aboveInputTokens: number }

@@ -1,4 +1,4 @@
-// Finds the name somebody meant when they wrote one that does not exist.
+// Finds the known name nearest to an unknown one, for suggestions in errors.
 
 /** The known name that a slip of the fingers turns into `name`; undefined when none is near. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {

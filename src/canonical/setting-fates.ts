@@ -1,10 +1,10 @@
-// What becomes of each setting when a request is translated. A setting without a fate does not compile.
+// The fate of each setting when a request is translated. A setting without a fate does not compile.
 import type { ChatSettings } from "./chat/chat-request.ts"
 
 export type SettingFate =
   /** It has a counterpart that means the same. */
   | "mapped"
-  /** What comes nearest is sent, and the difference reported. */
+  /** The nearest equivalent is sent, and the difference reported. */
   | "approximated"
   /** It is a hint: it is left out, and that is reported. */
   | "dropped"

@@ -5,7 +5,7 @@ import { type TokenFamily, WEIGHTS } from "./token-weights.ts"
 
 /** Parts of a request that cost tokens in addition to its text. Plain data: it crosses threads. */
 export interface RequestShape {
-  /** Where each part of the text ends: a token does not reach over. */
+  /** The end of each part of the text: tokens do not cross it. */
   readonly borders: readonly number[]
   /** Instructions are one. */
   readonly turns: number
@@ -15,7 +15,7 @@ export interface RequestShape {
   readonly toolText: string
   /** The schema that the answer is to follow. */
   readonly format: string
-  /** How long sealed thoughts are, in characters. */
+  /** Length of sealed reasoning, in characters. */
   readonly sealed: number
   readonly media: readonly MediaItem[]
 }

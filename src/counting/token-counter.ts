@@ -10,7 +10,7 @@ export interface CountTask {
   readonly family: TokenFamily
   /** Present where the text is that of a whole request: what is counted in addition. */
   readonly shape?: RequestShape
-  /** Where the text is a request as it came, which is read in the thread: in whose words it is, and what came with it. */
+  /** Present if the text is a raw request body, which the thread parses: its protocol and envelope. */
   readonly wireRequest?: { readonly protocol: string; readonly envelope: object }
 }
 
@@ -28,12 +28,12 @@ export class TokenCounter {
     this.offLoop = new TaskWorker({ module, idleMs: IDLE_MS })
   }
 
-  /** Whether a count takes milliseconds; before, the tokenizer has to be loaded. */
+  /** True if a count takes milliseconds; otherwise the tokenizer must be loaded first. */
   get isWarm(): boolean {
     return this.offLoop.isWarm
   }
 
-  /** Never rejects: where counting fails, the length tells. */
+  /** Never rejects: if counting fails, it estimates by length. */
   async count(task: CountTask): Promise<number> {
     const { text, shape, wireRequest } = task
     if (text === "" && !shape) return 0

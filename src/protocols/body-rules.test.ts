@@ -116,7 +116,7 @@ describe("a limit in another protocol's word", () => {
   })
 })
 
-/** Where objects of an account can stand, by protocol; `*` stands for the object's member. */
+/** The positions of account objects, by protocol; `*` is the object's member. */
 const ACCOUNT_PLACES: readonly (readonly [BodyGuard, string, (held: object) => object])[] = [
   [chat, "file", (file) => ({ messages: [{ role: "user", content: [{ type: "file", file }] }] })],
   [chat, "in a tool's result", (file) => ({ messages: [{ role: "tool", content: [{ type: "file", file }] }] })],
@@ -220,7 +220,7 @@ const { body: anyBody } = fc.letrec<{ value: Json; object: JsonObject; body: Jso
   body: tie("object"),
 }))
 
-/** JSON with white space and escapes where they may stand. */
+/** JSON with white space and escapes wherever they are allowed. */
 function written(body: JsonObject, { spaced, escaped }: { spaced: boolean; escaped: boolean }): string {
   const text = JSON.stringify(body, null, spaced ? 2 : undefined)
   const wide = spaced ? text.replaceAll('":', '" \n :') : text

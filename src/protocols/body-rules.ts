@@ -1,12 +1,12 @@
-// What a request body may not say, whoever sends it: declared once per protocol, and checked over the whole body.
-// Members that the gateway owns, prices or bounds are refused in any spelling but the protocol's own, because some hosts
-// ignore case (Go's encoding/json) or take snake and camel case alike, and would obey the second spelling.
+// Rules for request bodies, declared once per protocol and checked over the whole body. Members that the gateway owns,
+// prices or bounds are refused in any spelling but the protocol's own, because some hosts ignore case (Go's
+// encoding/json) or accept both snake and camel case, and would obey the second spelling.
 import { excerpt } from "../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
 import { camelCase, foldedForms, foldName, NameWatch, snakeCase } from "../transport/json/name-watch.ts"
 import { checkAt, type FieldMismatch, refuseField, runFieldChecks } from "./field-checks.ts"
 
-/** Why a member is refused for its value, or for the object it stands in; undefined where it is not. */
+/** The reason to refuse a member for its value or its parent object; undefined if it is allowed. */
 export type ValueRefusal = (value: Json, holder: JsonObject) => FieldMismatch | undefined
 
 export interface ObjectRules {
@@ -14,16 +14,16 @@ export interface ObjectRules {
   readonly members?: readonly string[]
   /** Members that are refused in this object, in any spelling. */
   readonly refused?: Readonly<Record<string, ValueRefusal>>
-  /** The rules of the objects that stand in these members, or in their arrays. */
+  /** Rules for the objects in these members, or in their arrays. */
   readonly inside?: Readonly<Record<string, ObjectRules>>
   /** Types of objects here that only describe what a provider did: never looked into. */
   readonly opaqueTypes?: RegExp
 }
 
 export interface BodyRules extends ObjectRules {
-  /** Whether the vendor takes every name in snake case and in camel case. */
+  /** True if the vendor accepts every name in snake case and in camel case. */
   readonly takesBothCases?: boolean
-  /** Members that are refused wherever they stand, in any spelling. */
+  /** Members that are refused at any depth, in any spelling. */
   readonly refusedAnywhere: Readonly<Record<string, ValueRefusal>>
   /** Members that hold the caller's own data, such as schemas and arguments: never looked into. */
   readonly opaque: readonly string[]

@@ -21,7 +21,7 @@ export interface ResponseCandidate {
   readonly extra?: PassthroughFields
 }
 
-/** How likely a token was, and what else was likely in its place. */
+/** The probability of a token, and its alternatives. */
 export interface TokenLogprob {
   readonly token: string
   readonly logprob: number

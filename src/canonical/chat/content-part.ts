@@ -14,7 +14,7 @@ export type ContentPart =
   | ForeignPart
 
 interface PartBase {
-  /** Where it stood in the caller's request, such as `messages[2].content[0]`: what a loss is named by. */
+  /** Path in the caller's request, such as `messages[2].content[0]`; losses are reported by it. */
   readonly at?: string
   /** A prompt-cache breakpoint follows this part. */
   readonly cacheMark?: CacheMark

@@ -1,4 +1,4 @@
-// How hard to think, in the two ways vendors ask for it: a word, and a number of tokens. One table for all protocols.
+// Reasoning effort as vendors express it: a word, or a number of tokens. One table for all protocols.
 import type { ReasoningSettings } from "./chat-request.ts"
 
 export type ReasoningEffort = NonNullable<ReasoningSettings["effort"]>
@@ -21,7 +21,7 @@ export function budgetOf(effort: ReasoningEffort): number {
   return EFFORT_BUDGETS.find(([word]) => word === effort)?.[1] ?? 0
 }
 
-/** The word whose worth is nearest; of two as near, the lesser. */
+/** The effort with the nearest token budget; of two equally near, the lower. */
 export function effortOf(budgetTokens: number): ReasoningEffort {
   let nearest = EFFORT_BUDGETS[0] as (typeof EFFORT_BUDGETS)[number]
   for (const entry of EFFORT_BUDGETS) {

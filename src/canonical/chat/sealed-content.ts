@@ -7,17 +7,17 @@ export interface SealedContent {
 }
 
 /**
- * How every envelope begins, inside. Twelve bytes, so that it is the same sixteen characters in base64, and none of them
- * one that base64's alphabets, or JSON libraries, write in two ways.
+ * The first bytes of every envelope. Twelve bytes are sixteen base64 characters, and none of these differs between
+ * base64 alphabets or is escaped by JSON libraries.
  */
 const HEADER = "trv-seal:v2;"
 const HEADER_BASE64 = Buffer.from(HEADER).toString("base64")
-/** How envelopes began in earlier releases; clients still hold some. */
+/** The prefix of envelopes from earlier releases; clients still hold some. */
 const EARLIER_MARK = "trv-seal-1."
 /** Between the minter and the data. */
 const BORDER = "\0"
 
-/** Whether a text, such as the body of a request, may hold an envelope of ours. No vendor's own opaque text does. */
+/** True if a text, such as a request body, may contain one of the gateway's envelopes. No vendor's opaque text does. */
 export function mayHoldSeal(text: string): boolean {
   return text.includes(HEADER_BASE64) || text.includes(EARLIER_MARK)
 }

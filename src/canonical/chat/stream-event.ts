@@ -37,8 +37,7 @@ export type PartStart =
   | { readonly kind: "whole"; readonly part: MediaPart | ForeignPart | ToolResultPart }
 
 /**
- * Whether an event is one the caller can see an answer by. Before the first such event an attempt may still move to
- * another target; after it, it may not.
+ * True if the caller can see an answer by this event. Until the first one, an attempt may still move to another target.
  */
 export function isMeaningful(event: StreamEvent): boolean {
   if (event.type === "part-delta") return event.text !== ""

@@ -1,4 +1,4 @@
-// What protocols that count tokens have in common: of a request they take only what is counted, and tell one number.
+// Shared by protocols with token counting: the members of a request that are counted, and the count in the response.
 import type { Json } from "../../canonical/json.ts"
 import { outlineJson } from "../../transport/json/json-scan.ts"
 import { asciiJson, spliceJson } from "../../transport/json/json-splice.ts"

@@ -7,7 +7,7 @@ import { approximated, dropped, memberPath } from "../losses.ts"
 
 const MOST = 4
 
-/** Of more the last are kept: they keep the most. */
+/** Keeps the last marks, because they cover the longest prefix. */
 export function limitCacheMarks(request: ChatRequest, losses: Losses): ChatRequest {
   const count = countCacheMarks(request)
   if (count === 0) return request

@@ -1,4 +1,4 @@
-// Citations, both ways. They belong to a whole text block here, so a canonical one says no span.
+// Citations, both ways. They belong to a whole text block in this protocol, so a canonical citation has no span.
 
 import type { Citation } from "../../../canonical/chat/content-part.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
@@ -60,7 +60,7 @@ function foreignCitation({ url, title, quote }: Citation): JsonObject {
   }
 }
 
-/** Whether the vendor would know the citation again. */
+/** True if the vendor would recognise the citation. */
 export function isVendorCitation(citation: JsonObject): boolean {
   return citation.type !== "web_search_result_location" || citation.encrypted_index !== ""
 }

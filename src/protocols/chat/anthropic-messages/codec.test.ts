@@ -15,7 +15,7 @@ import { grammarFaults } from "./encode/stream-grammar.fixture.ts"
 const { upstream } = anthropicMessagesCodec
 const context = { id: "x", minter: "anthropic" }
 
-/** The request without what says nothing: who is asked, whether it streams, members that are null or say the default. */
+/** The request without members that do not matter: model, stream, null members and defaults. */
 function bare(body: JsonObject): Json {
   const { model: _, stream: __, provider: ___, ...rest } = body
   return JSON.parse(JSON.stringify(rest), (name, value) => {
@@ -77,14 +77,14 @@ test("no request, however odd, fails but with an error of ours", () => {
   )
 })
 
-/** Arguments may be spaced otherwise, and what an answer carries beside its parts is not streamed. */
+/** Argument spacing may differ, and response members other than the parts are not streamed. */
 function comparable({ candidates, usage, id, model }: ChatResponse): unknown {
   const spaced = (part: ContentPart): ContentPart =>
     part.kind === "tool-call" ? { ...part, arguments: JSON.stringify(JSON.parse(part.arguments)) } : part
   return { id, model, usage, candidates: candidates.map((each) => ({ ...each, parts: each.parts.map(spaced) })) }
 }
 
-/** A whole answer, told as the vendor tells it piece by piece. */
+/** A whole response as the vendor would stream it. */
 function streamed(body: JsonObject): string {
   const { content, stop_reason, stop_sequence, usage, ...rest } = body
   const frame = (data: JsonObject) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`

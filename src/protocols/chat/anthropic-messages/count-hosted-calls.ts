@@ -3,7 +3,7 @@ import type { HostedCallCounter } from "../../../canonical/hosted-calls.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { readTokenCount } from "../../usage/token-counts.ts"
 
-/** Counts are of the whole message so far, so the latest stands. */
+/** Each count covers the whole message so far, so the latest one is used. */
 export function countHostedCalls(): HostedCallCounter {
   let searches = 0
   let hasContainer = false

@@ -15,7 +15,7 @@ const FINISHES: Readonly<Record<string, CandidateFinish["reason"]>> = {
   refusal: "refusal",
 }
 
-/** What a stop reason of the vendor's means; undefined for a word that is not its. */
+/** The canonical reason; undefined if the word is not one of the vendor's. */
 function finishReasonOf(word: string): CandidateFinish["reason"] | undefined {
   return Object.hasOwn(FINISHES, word) ? FINISHES[word] : undefined
 }
@@ -43,8 +43,8 @@ const WORDS: Readonly<Record<Exclude<CandidateFinish["reason"], "stop" | "other"
 }
 
 /**
- * Why it ended. Some hosts say that an answer just stopped, or give no reason or an odd one, where it calls a tool or
- * refuses. Clients run tools where they read `tool_use`, so it is said where tools are called.
+ * Some hosts report a plain stop, no reason or an unknown one for a response that calls a tool or refuses. Clients run
+ * tools only on `tool_use`, so a response with calls always has it.
  */
 export function encodeFinish(
   finish: CandidateFinish | undefined,

@@ -1,4 +1,4 @@
-// What is this protocol's own among what rides along in a canonical request or answer, and the naming of what is not.
+// Restores this protocol's own passthrough fields and reports those of other protocols as losses.
 
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import type { Losses } from "../../../canonical/loss.ts"
@@ -13,7 +13,10 @@ export interface AnthropicPassthrough extends PassthroughFields {
   readonly protocol: typeof PROTOCOL
   /** The list of remote servers, where other protocols know them from the tools. */
   readonly servers?: Json
-  /** The block that a text was made of for other protocols. It stands beside the members: they lose nothing by it. */
+  /**
+   * The block from which a text was made for other protocols. It is outside `members`, so that no loss is reported for
+   * it.
+   */
   readonly block?: JsonObject
 }
 

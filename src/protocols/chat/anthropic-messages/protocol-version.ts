@@ -13,7 +13,7 @@ const versions = new Map<string, string>()
 const upstream = new Map<string, Readonly<Record<string, string>>>()
 const MAX_KEPT = 100
 
-/** The newest version known that is not after the one asked for. */
+/** The newest known version that is not after the requested one. */
 export function readVersion({ headers }: RequestEnvelope): string {
   const requested = headers["msg-version"] ?? headers["anthropic-version"]
   if (requested === undefined) throw invalid("The header `msg-version` (or `anthropic-version`) is missing")

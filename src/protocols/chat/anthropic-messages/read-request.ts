@@ -106,7 +106,7 @@ const toolUseId = required("tool_use_id", nonEmptyString)
 const toolContent = optional("content", contentOf)
 const isError = optional("is_error", boolean)
 
-/** What stands in a block beside its type; blocks of other types pass unread. */
+/** Checks for a block's members, by its type; blocks of other types are not read. */
 const BLOCKS: Readonly<Record<string, (block: JsonObject) => void>> = {
   text: (block) => blockText(block.text),
   image: (block) => source(block.source),

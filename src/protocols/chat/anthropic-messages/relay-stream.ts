@@ -18,7 +18,7 @@ const MAY_VARY: MayVary = new Map(["text", "thinking", "partial_json"].map((name
 export function relayStream({ model }: RelayContext): StreamRelay {
   const name = asciiJson(model)
   let opened = false
-  /** The event that should have told the usage and does not, held back until the end. */
+  /** An event that should contain the usage but does not, held back until the end. */
   let closing: SseFrame | undefined
   const closed = (): string => closing?.raw ?? ""
   return {
@@ -50,7 +50,7 @@ export function relayStream({ model }: RelayContext): StreamRelay {
   }
 }
 
-/** The words may stand in a text, too. */
+/** The type's name may also occur inside a text. */
 function isEvent(data: string | undefined, type: string): boolean {
   return data?.includes(`"${type}"`) === true && parseEvent(data)?.type === type
 }

@@ -1,5 +1,5 @@
-// Remote MCP servers: this protocol lists them beside the tools, and says in a toolset, or in the older form in the list
-// itself, which of their tools may be called.
+// Remote MCP servers: this protocol lists them in `mcp_servers`; a toolset, or in the older form the list itself, names
+// the tools that may be called.
 
 import type {
   ChatRequest,
@@ -64,7 +64,7 @@ export function withServers(
   return [...joined, ...others.map(({ at, isOff: _, ...server }) => listedServerTool(server, at))]
 }
 
-/** A server that stands in the list alone. */
+/** A server without a toolset. */
 function listedServerTool(server: RemoteServer, at: string): HostedTool {
   return { kind: "hosted", at, name: server.label, does: "mcp", protocol: PROTOCOL, value: null, server }
 }

@@ -1,4 +1,4 @@
-// What the tests of this codec share: contexts, parts, and streams as they come out of AWS's frames.
+// Shared by this codec's tests: contexts, parts, and streams as AWS's frames contain them.
 
 import type { ChatRequest, FunctionTool } from "../../../canonical/chat/chat-request.ts"
 import type { ContentPart, TextPart, ToolCallPart, ToolResultPart } from "../../../canonical/chat/content-part.ts"
@@ -22,7 +22,7 @@ const QWEN = "qwen.qwen3-32b-v1:0"
 export const UNKNOWN = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123"
 export const MODELS = [CLAUDE, OLD_CLAUDE, NEW_CLAUDE, NOVA, LLAMA, GPT_OSS, QWEN, UNKNOWN]
 
-/** A request said in this protocol, with what was lost of it. */
+/** An encoded request and its losses. */
 export function encoded(request: ChatRequest, changes: Partial<UpstreamRequestContext> = {}) {
   const losses: Loss[] = []
   const body = bedrockConverseCodec.encodeRequest(request, {

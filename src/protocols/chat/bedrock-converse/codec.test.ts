@@ -176,7 +176,7 @@ const anyRequest = fc
   .map(({ toolChoice, ...rest }): ChatRequest => request({ ...rest, ...(toolChoice && { toolChoice }) }))
 const model = fc.constantFrom(...MODELS)
 
-/** What is encoded, or undefined where it is refused as it may be. */
+/** The encoded request, or undefined if it is refused for an allowed reason. */
 function attempted(given: ChatRequest, at: string) {
   try {
     return encoded(given, { model: at })
@@ -217,7 +217,7 @@ describe("any request", () => {
     fc.assert(
       fc.property(exchanges, fc.array(plain, { maxLength: 2 }), tools, model, (rounds, instructions, offered, at) => {
         const marks = JSON.stringify([rounds, instructions, offered]).split('"cacheMark"').length - 1
-        // Of more the first are left out, so that the last are kept.
+        // Of more than four marks the first are dropped and the last kept.
         fc.pre(marks <= 4)
         const turns = rounds.flatMap(([parts, text]) => [
           turnOf("user", ...parts),
@@ -225,7 +225,7 @@ describe("any request", () => {
         ])
         const encodeFirst = (count: number) =>
           attempted(request({ instructions, tools: offered, turns: turns.slice(0, count) }), at)?.body
-        // Where the assistant has spoken last, its answer was only begun.
+        // A conversation that ends with the assistant continues its answer.
         const later = encodeFirst(turns.length - 1)
         for (let count = 1; count < turns.length; count += 2) {
           const earlier = encodeFirst(count)

@@ -1,10 +1,10 @@
-// Errors as AWS tells them: an exception's name in `__type`, and a message.
+// Decodes AWS errors: an exception's name in `__type`, and a message.
 import type { GatewayError } from "../../../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import type { UpstreamError } from "../../contract.ts"
 import { boundedText, parseError, toGatewayError, type UpstreamErrorText } from "../../upstream-errors.ts"
 
-/** By the name without `Exception`, in lower case: what it means, whatever status it was told with. */
+/** Status by the exception's name without `Exception`, in lower case; it overrides the HTTP status. */
 const STATUSES: ReadonlyMap<string, number> = new Map([
   ["validation", 400],
   ["throttling", 429],
@@ -38,7 +38,7 @@ function statusOf(wire: Json | undefined): number | undefined {
   return STATUSES.get(name?.replace(/Exception$/i, "").toLowerCase() ?? "")
 }
 
-/** What makers of models call an input that is too long, beside the usual words. */
+/** Further messages of model vendors for an input that is too long. */
 const TOO_LONG = /input tokens exceeded|exceeds? (?:the )?maximum (?:input )?length|expected maxLength/i
 
 function sentence(wire: Json | undefined): UpstreamErrorText {

@@ -17,7 +17,7 @@ export function redactedSeal(base64: string, minter: string): SealedContent {
   return { mintedBy: minter, data: isText ? REDACTED + text : BYTES + base64 }
 }
 
-/** What stands in `redactedContent`; undefined for a signature. */
+/** The value of `redactedContent`; undefined for a signature. */
 export function redactedContent({ data }: SealedContent): string | undefined {
   if (data.startsWith(BYTES)) return data.slice(BYTES.length)
   return data.startsWith(REDACTED) ? Buffer.from(data.slice(REDACTED.length), "utf8").toString("base64") : undefined

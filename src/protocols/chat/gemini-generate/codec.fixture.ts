@@ -1,4 +1,4 @@
-// For tests of the codec: contexts, when two requests say the same to the vendor, and the grammar of its streams.
+// Shared by this codec's tests: contexts, equality of requests for the vendor, and the grammar of its streams.
 
 import type { ChatRequest } from "../../../canonical/chat/chat-request.ts"
 import type { StreamEvent } from "../../../canonical/chat/stream-event.ts"
@@ -47,7 +47,7 @@ export function request(more: Partial<ChatRequest>): ChatRequest {
   return { model: "a/b", instructions: [], turns, tools: [], settings: {}, stream: false, routing, ...more }
 }
 
-/** What is the caller's own, and keeps its spelling. */
+/** Members with the caller's own names, which keep their spelling. */
 const OPAQUE = ["args", "response", "parametersJsonSchema", "responseJsonSchema", "safetySettings"]
 
 /**
@@ -91,7 +91,7 @@ const DATA = ["text", "inlineData", "fileData", "functionCall", "functionRespons
 const MORE_DATA = ["codeExecutionResult", "toolCall", "toolResponse"]
 const ANNOTATIONS = ["thought", "thoughtSignature"]
 
-/** What of a stream breaks the protocol's grammar, as its clients read it; nothing for a sound one. */
+/** Violations of the protocol's stream grammar, as clients read it; empty for a valid stream. */
 export function breaches(frames: readonly string[]): string[] {
   const found: string[] = []
   const ended = new Set<Json | undefined>()

@@ -1,4 +1,4 @@
-// Google's generateContent protocol as the translate lane speaks it.
+// Google's generateContent protocol in the translate lane.
 import type { ChatCodec } from "../../chat-codec.ts"
 import { NO_HEADERS } from "../../gateway-extension.ts"
 import { countHostedCalls } from "./count-hosted-calls.ts"

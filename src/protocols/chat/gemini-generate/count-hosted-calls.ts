@@ -1,4 +1,4 @@
-// Google's search, as the metadata of an answer tells of it.
+// Counts Google searches by the metadata of a response.
 import type { HostedCallCounter } from "../../../canonical/hosted-calls.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 

@@ -22,7 +22,7 @@ const WORDS: Readonly<Record<number, string>> = {
   503: "UNAVAILABLE",
 }
 
-/** The vendor's client libraries lose the message of an error whose code is no integer. */
+/** The vendor's client libraries lose the message of an error with a non-integer code. */
 export function encodeError(error: GatewayError, { isVendorPath = false }: Partial<ErrorContext> = {}): Json {
   return isVendorPath ? numberedError(error) : { error: { code: error.code, ...errorMembers(error) } }
 }
@@ -59,7 +59,7 @@ export function decodeError({ status, retryAfterMs, body }: UpstreamError): Gate
   return geminiError(error, { status, retryAfterMs: retryAfterMs ?? retryDelayMs(error.details) })
 }
 
-/** An error inside a stream that began well: its status stands in its code, or follows from its word. */
+/** An error inside a stream that began well: its status is its code, or follows from its status word. */
 export function decodeErrorBody(body: Json | undefined): GatewayError {
   const error = errorIn(body)
   const status = typeof error.code === "number" ? error.code : STATUSES[boundedText(error.status) ?? ""]
@@ -84,13 +84,13 @@ function geminiError({ message, status: word }: JsonObject, circumstances: Upstr
   return toGatewayError(sentence, circumstances)
 }
 
-/** Where the account is, or that it pays nothing, is the operator's to mend, although it comes with status 400. */
+/** The account's region or missing billing is the operator's problem, although the status is 400. */
 function accountRefused({ status, retryAfterMs }: UpstreamErrorContext): GatewayError {
   const message = "The provider rejects the gateway's account."
   return new GatewayError("upstream_unavailable", message, { owner: "gateway", upstreamStatus: status, retryAfterMs })
 }
 
-/** Asked for a stream, the vendor puts its error into an array. */
+/** In response to a stream request, the vendor puts its error into an array. */
 function errorIn(body: Json | undefined): JsonObject {
   const outer = Array.isArray(body) ? body[0] : body
   if (!isObject(outer)) return {}

@@ -18,8 +18,8 @@ const FINISHES: Readonly<Record<string, CandidateFinish["reason"]>> = {
 }
 
 /**
- * The wire has one word for an answer that is finished and for one that waits for its tools, and more for calls that the
- * vendor did not expect or finds unsigned. A call that was made is the client's to answer, whatever is said of it.
+ * The wire has one reason for a finished response and for one with pending calls, and further ones for calls that the
+ * vendor did not expect or that lack a signature. The client answers every call, whatever the reason.
  */
 export function decodeFinish(word: string, { calledTools }: { calledTools: boolean }): CandidateFinish {
   const reason = Object.hasOwn(FINISHES, word) ? (FINISHES[word] ?? "other") : "other"
@@ -39,12 +39,12 @@ const WORDS: Readonly<Record<CandidateFinish["reason"], string>> = {
 }
 
 interface GeminiFinishContext {
-  /** Whether the client is to run a tool. */
+  /** True if the client has to run a tool. */
   readonly calls: boolean
   readonly losses: Loss[]
 }
 
-/** The vendor's own word, of which there are more every year, stands in capitals; other vendors' do not. */
+/** The vendor's own reasons, which grow every year, are in upper case; other vendors' are not. */
 export function encodeFinish(finish: CandidateFinish | undefined, { calls, losses }: GeminiFinishContext): string {
   const { reason = "stop", word, stopSequence } = finish ?? {}
   if (stopSequence !== undefined) {

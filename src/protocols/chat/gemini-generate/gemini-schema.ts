@@ -52,7 +52,7 @@ function mapSchemas(schemas: JsonObject, each: (schema: Json) => Json): JsonObje
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, each(schema)]))
 }
 
-/** What the vendor takes of JSON Schema; it refuses some of what is not here. */
+/** The JSON Schema keywords that the vendor accepts; it refuses some of the others. */
 const KEYWORDS = new Set([
   ...["type", "format", "title", "description", "enum", "default", "items", "prefixItems", "minItems", "maxItems"],
   ...["minimum", "maximum", "minLength", "maxLength", "pattern", "anyOf", "properties", "required"],
@@ -112,7 +112,7 @@ class SchemaProjector {
     return name === "additionalProperties" && typeof value !== "boolean" ? project(value) : value
   }
 
-  /** Other ways to say what the vendor has a word for. */
+  /** Replaces keywords with equivalents that the vendor knows. */
   private simpler(schema: JsonObject): JsonObject {
     const { const: only, oneOf, allOf, ...others } = schema
     const all = Array.isArray(allOf) ? allOf.filter(isObject) : []
@@ -134,7 +134,7 @@ class SchemaProjector {
   }
 }
 
-/** What says nothing of values: to leave it out loses nothing. */
+/** Keywords that do not constrain values: dropping them loses nothing. */
 const ABOUT = new Set(["$schema", "$id", "$comment", "$defs", "definitions", "$anchor", "deprecated"])
 
 function conjunction(one: JsonObject, other: JsonObject): JsonObject {

@@ -1,4 +1,4 @@
-// Models as Google's listing shows them, a page at a time where the caller asks for pages.
+// Encodes models as Google's listing, in pages if the caller requests them.
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { Json } from "../../../canonical/json.ts"
 import type { ModelCard } from "../../../canonical/model.ts"

@@ -1,4 +1,4 @@
-// Checks a generateContent or countTokens request, and says where it goes and which of its members the gateway owns.
+// Checks a generateContent or countTokens request, and lists its destination and the members that the gateway owns.
 import { isDeepStrictEqual } from "node:util"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { asciiJson, type JsonEdit } from "../../../transport/json/json-splice.ts"
@@ -21,7 +21,7 @@ import { readPath } from "./endpoints.ts"
 
 /** The spellings in which countTokens may hold a whole request, which then names its model itself. */
 export const WRAPPERS = ["generateContentRequest", "generate_content_request"]
-/** What is to be embedded can be counted as well. */
+/** Inputs of embeddings can be counted as well. */
 const COUNTED_KINDS: NonNullable<RequestSummary["kinds"]> = ["chat", "embedding"]
 /** Some models that draw do so in this protocol. */
 const GENERATING_KINDS: NonNullable<RequestSummary["kinds"]> = ["chat", "image"]
@@ -196,7 +196,7 @@ function methodOf(operation: string): string {
   return operation.split("/", 1)[0] ?? operation
 }
 
-/** The upstream is asked for events whatever the client wants: they can be told apart without reading JSON. */
+/** The upstream is always asked for events: their boundaries can be found without parsing JSON. */
 export function upstreamPath({ operation, stream }: RequestSummary, model: string): string {
   return pathOf(methodOf(operation), { model, stream })
 }

@@ -25,7 +25,7 @@ export function relayStream({ model, reading }: RelayContext): StreamRelay {
   return reading.framing === "array" ? arrayRelay(edits, model) : eventRelay(edits, model)
 }
 
-/** The chunk that tells the usage. It says nothing, but clients print the text of every chunk, so it has one. */
+/** The chunk with the usage. It has an empty text, because clients print the text of every chunk. */
 function usageChunk(usage: Usage, model: string): string {
   const candidates = [{ content: { parts: [{ text: "" }], role: "model" }, index: 0 }]
   return asciiOf({ candidates, usageMetadata: encodeUsage(usage), modelVersion: model })
@@ -75,9 +75,9 @@ function arrayRelay(edits: readonly JsonEdit[], model: string): StreamRelay {
   }
 }
 
-/** Of events that passed unread, what the last of them counts; read only if a stream stops there. */
+/** The usage in the last unread event; parsed only if a stream stops there. */
 class UnreadUsage {
-  /** Whether any event counts. */
+  /** True if any event has reported usage. */
   hasReported = false
   private last: Uint8Array | undefined
   readonly hooks: Required<Pick<StreamRelay, "passedAlike" | "usageAlike">> = {
@@ -94,7 +94,7 @@ class UnreadUsage {
   }
 }
 
-/** Such an event stands on one line, as an event or as an element of the array. */
+/** Such an event is on one line, as an event or as an element of the array. */
 function usageIn(text: string): Usage | undefined {
   const line = text.trimEnd().split("\n").at(-1) ?? ""
   const chunk = parseData(line.replace(/^(data: ?|,)/, ""))

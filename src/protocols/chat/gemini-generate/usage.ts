@@ -1,5 +1,5 @@
-// The arithmetic of Gemini's `usageMetadata`: the prompt includes what was read from a cache, the candidates do not
-// include thoughts, and what tools put in stands beside the prompt. Each has its shares by modality.
+// Token counts of Gemini's `usageMetadata`: the prompt includes cache reads, the candidates exclude reasoning, and tool
+// input is not part of the prompt. Each has shares by modality.
 
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { totalTokens, type Usage } from "../../../canonical/usage.ts"
@@ -53,7 +53,7 @@ interface OtherTokenCounts {
   readonly rest: number | undefined
 }
 
-/** A count of 0 is left out on this wire, so where there is no count the total tells. */
+/** This wire omits a count of 0, so a missing count follows from the total. */
 function visibleTokens(candidates: number | undefined, { thoughts, rest }: OtherTokenCounts): number | undefined {
   if (candidates === undefined) return rest !== undefined && rest >= 0 ? rest : undefined
   // Some hosts count thoughts among the candidates' tokens: then the total is short of exactly these.
@@ -71,7 +71,7 @@ function splitOutput(wire: JsonObject, output: number, usage: MutableGeminiUsage
   if (imageOutput !== undefined) usage.imageOutput = imageOutput
 }
 
-/** What the total holds beyond the counts that are named; undefined where there is no total or no prompt. */
+/** The part of the total that no named count includes; undefined if there is no total or no prompt count. */
 function unaccountedTokens(wire: JsonObject): number | undefined {
   const total = readTokenCount(wire, "totalTokenCount")
   const prompt = readTokenCount(wire, "promptTokenCount")
@@ -80,7 +80,7 @@ function unaccountedTokens(wire: JsonObject): number | undefined {
   return others.reduce((rest, name) => rest - (readTokenCount(wire, name) ?? 0), total - prompt)
 }
 
-/** The tokens of one modality; undefined where they are not told. */
+/** The tokens of one modality; undefined if not reported. */
 function modalityTokens(wire: JsonObject, name: string, modality: string): number | undefined {
   const details = wire[name]
   if (!Array.isArray(details)) return undefined

@@ -1,4 +1,4 @@
-// What a chat completions body may not say, and the members that have one spelling alone.
+// Rules for chat completions bodies: refused members, and members with only one spelling.
 import { isObject } from "../../../canonical/json.ts"
 import { guardBody, type ValueRefusal } from "../../body-rules.ts"
 import { ACCOUNT_OBJECTS, accountObject, refusedAtTop, toolModel } from "../../gateway-extension.ts"

@@ -1,4 +1,4 @@
-// What the codec's tests share: contexts, streams read and written, and the grammar of a chat completions stream.
+// Shared by this codec's tests: contexts, decoded and encoded streams, and the grammar of a chat completions stream.
 
 import type { ChatRequest } from "../../../canonical/chat/chat-request.ts"
 import type { StreamEvent } from "../../../canonical/chat/stream-event.ts"
@@ -29,7 +29,7 @@ export function encodeContext(more: Partial<ClientResponseContext> = {}): Client
 
 export const DECODING: UpstreamResponseContext = { id: "abcdefghijklmnopqrstuvwx", minter: "host" }
 
-/** A request said again in the protocol it came in. */
+/** Decodes a request and encodes it in the same protocol. */
 export function roundTrip(body: JsonObject): JsonObject {
   const request = ingress.decodeRequest(body, ENVELOPE)
   return upstream.encodeRequest(request, upstreamContext({ model: request.model, stream: request.stream }))
@@ -40,7 +40,7 @@ export function canonical(request: Partial<ChatRequest>): ChatRequest {
   return { model: "a/b", ...empty, ...request }
 }
 
-/** What a request becomes, and what of it was lost: each as `weight how path`. */
+/** An encoded request and its losses, each as `weight how path`. */
 export function encoded(request: Partial<ChatRequest>, more: Partial<UpstreamRequestContext> = {}) {
   const context = upstreamContext(more)
   const body = upstream.encodeRequest(canonical(request), context)

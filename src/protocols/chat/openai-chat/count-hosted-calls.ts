@@ -1,4 +1,4 @@
-// Searches of chat completions, as hosts tell of them: by counts in the usage, or by what the answer cites.
+// Counts searches as hosts report them: by counts in the usage, or by citations in the response.
 import type { HostedCallCounter } from "../../../canonical/hosted-calls.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { readCountDetails, readTokenCount } from "../../usage/token-counts.ts"

@@ -24,7 +24,7 @@ interface ChatFinishContext {
   readonly stopReason: Json | undefined
 }
 
-/** Some hosts say that a model has stopped where it waits for its tools; all say so where it refused. */
+/** Some hosts report a stop when the model waits for tools; all do when it refused. */
 export function decodeFinish(word: string, { hasCalls, refused, stopReason }: ChatFinishContext): CandidateFinish {
   const reason = Object.hasOwn(FINISHES, word) ? (FINISHES[word] ?? "other") : "other"
   if (reason !== "stop") return { reason, word }
@@ -51,7 +51,7 @@ const WORDS: Readonly<Record<CandidateFinish["reason"], string>> = {
   other: "stop",
 }
 
-/** Clients run tools where they read `tool_calls`, so it is said where tools were called and only there. */
+/** Clients run tools only on `tool_calls`, so exactly the responses with calls have it. */
 export function encodeFinish(
   finish: CandidateFinish | undefined,
   { isLegacy, hasCalls, refused }: FinishWordContext,

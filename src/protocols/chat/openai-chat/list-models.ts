@@ -9,7 +9,7 @@ import {
 } from "../../../canonical/model.ts"
 import type { ModelListing } from "../../contract.ts"
 
-/** Over chat completions and over all that stand beside them under `/v1`. */
+/** Lists the models of chat completions and of the other protocols under `/v1`. */
 export const listing: ModelListing = {
   over: [
     "openai-chat",

@@ -6,7 +6,7 @@ import { readRequest, requestEdits } from "./read-request.ts"
 
 const bodyWith = (more: object): JsonObject => ({ model: "a/b", messages: [{ role: "user", content: "hi" }], ...more })
 
-/** What a host that knows these limit members is sent. */
+/** The body for a host that knows these limit members. */
 function sent(body: JsonObject, limitMembers?: readonly string[]): JsonObject {
   const target = { model: "up", streamUsage: "sent" as const, limitMembers }
   return JSON.parse(spliceJson(JSON.stringify(body), requestEdits(readRequest(body), target)))

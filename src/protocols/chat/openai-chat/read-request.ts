@@ -58,7 +58,7 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
   })
 }
 
-/** How hard to think, where that is said in a member that is not OpenAI's. */
+/** The reasoning effort from a member that is not OpenAI's. */
 function otherEffort(body: JsonObject): ReasoningEffort | undefined {
   const { reasoning, thinking, extra_body, reasoning_effort } = body
   if (!(reasoning || thinking || extra_body) || reasoning_effort) return undefined
@@ -84,7 +84,7 @@ function checkSettings(body: JsonObject): OutputLimits {
   frequencyPenalty(body.frequency_penalty)
   presencePenalty(body.presence_penalty)
   stop(body.stop)
-  // Those that a host makes to choose from are billed like those that are shown.
+  // Candidates that a host generates to choose from are billed like those it returns.
   const count = Math.max(candidates(body.n) ?? 1, bestOf(body.best_of) ?? 1)
   return { ...outputLimit(body), candidates: count }
 }
@@ -129,7 +129,7 @@ const stop = optional("stop", (value) => {
 /** `developer` means `system`. */
 const ROLES = ["system", "developer", "user", "assistant", "tool"] as const
 const role = required("role", oneOf(ROLES))
-/** What `tool` was called where tools are `functions`. */
+/** The role of tool results in the older form with `functions`. */
 const olderRole = required("role", oneOf([...ROLES, "function"]))
 const partType = required("type", string)
 const partText = required("text", string)
@@ -146,7 +146,7 @@ const parts = arrayOf((value) => {
   if (type === "text") partText(part.text)
   return type === "image_url" && imageUrl(part.image_url)
 })
-/** Whether it holds what OpenAI writes in another form. */
+/** True if it contains a form that is not OpenAI's. */
 const contentOf = (value: Json): boolean => {
   if (typeof value === "string") return false
   if (!Array.isArray(value)) throw fieldMismatch("a string or an array of content parts")
@@ -187,7 +187,7 @@ const checkMessage = (message: JsonObject, role: string): boolean | undefined =>
   return isOdd
 }
 
-/** Whether one of them says something in a form that is not OpenAI's. */
+/** True if one of the messages has a form that is not OpenAI's. */
 const messagesOf = (readRole: (value: Json | undefined) => string) => {
   const some = arrayOf((value) => {
     const message = object(value)
@@ -221,7 +221,7 @@ const tools = optional(
   }),
 )
 const toolChoice = optional("tool_choice", (value) => {
-  // Hosts have words of their own beside `auto`, `none` and `required`.
+  // Hosts have further values in addition to `auto`, `none` and `required`.
   if (typeof value === "string") return
   if (!isObject(value)) throw fieldMismatch("a string or an object")
   toolType(value.type)

@@ -1,4 +1,4 @@
-// Says what of each frame of a chat completions stream passes in the relay lane.
+// Edits the frames of a chat completions stream in the relay lane.
 import type { Usage } from "../../../canonical/usage.ts"
 import { findMember, type JsonMember, outlineJson } from "../../../transport/json/json-scan.ts"
 import { asciiJson, asciiOf, type JsonEdit, spliceJson } from "../../../transport/json/json-splice.ts"
@@ -35,7 +35,7 @@ export function relayStream(context: RelayContext): StreamRelay {
   }
 }
 
-/** The chunk that tells the usage, for who asked for it: like the one before, but for the choices. */
+/** The usage chunk, if requested: like the chunk before it, without choices. */
 function usageChunk(last: string, usage: Usage, { model }: RelayContext): string {
   const { id = "", created = 0 } = parseEvent(last) ?? {}
   const chunk = { id, object: "chat.completion.chunk", created, model, choices: [], usage: encodeUsage(usage) }
@@ -86,8 +86,8 @@ function withFrameData(frame: SseFrame, data: string): SseFrame {
 const HIDE_USAGE: JsonEdit = { path: ["usage"], remove: true }
 
 /**
- * The events of a stream begin alike, up to and with the model's name. One that begins as the last did needs no scan:
- * what stands before the same closing quote has the same structure.
+ * The events of a stream have the same beginning, up to the model's name. An event with the same beginning as the last
+ * one needs no scan: everything before the same closing quote has the same structure.
  */
 function createModelRenamer(name: string) {
   let before = ""

@@ -1,4 +1,4 @@
-// Where a text has what it says from, both ways: annotations of an `output_text`.
+// Citations, both ways: annotations of an `output_text`.
 
 import type { Citation } from "../../../canonical/chat/content-part.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
@@ -16,7 +16,7 @@ export function decodeAnnotation(wire: Json | undefined): Citation | undefined {
     const extra = ownExtra(more)
     return { url, ...(typeof title === "string" && { title }), ...span, ...(extra && { extra }) }
   }
-  // A file of the provider's: only its name says something elsewhere.
+  // For a file at the provider, only its name has a meaning elsewhere.
   const { filename } = more
   const extra = ownExtra(wire)
   return { ...(typeof filename === "string" && { title: filename }), ...span, ...(extra && { extra }) }

@@ -1,4 +1,4 @@
-// What the codec's tests share: contexts, requests said again, and streams read and written.
+// Shared by this codec's tests: contexts, round trips, and decoded and encoded streams.
 
 import type { ChatRequest } from "../../../canonical/chat/chat-request.ts"
 import type { PartStart, StreamEvent } from "../../../canonical/chat/stream-event.ts"
@@ -15,7 +15,7 @@ const ENVELOPE = { does: "generate", rest: "", query: "", headers: {} } as const
 
 export const ID = "abcdefghijklmnopqrstuvwx"
 
-/** A request that says something of each kind that an answer shows again. */
+/** A request with every kind of member that a response repeats. */
 export const REQUEST_BODY = {
   model: "a/b",
   input: "hi",
@@ -63,7 +63,7 @@ export function answering(body: object): ClientResponseContext & { losses: Losse
   return encodeContext({ request })
 }
 
-/** A request said again in the protocol it came in, but for `store`, which is the gateway's own. */
+/** Decodes a request and encodes it in the same protocol, without `store`, which the gateway owns. */
 export function roundTrip(body: JsonObject): JsonObject {
   const request = decoded(body)
   const again = upstream.encodeRequest(request, upstreamContext({ model: request.model, stream: request.stream }))
@@ -76,7 +76,7 @@ function canonical(request: Partial<ChatRequest>): ChatRequest {
   return { model: "a/b", ...empty, ...request }
 }
 
-/** What a request becomes, and what of it was lost: each as `weight how path`. */
+/** An encoded request and its losses, each as `weight how path`. */
 export function encoded(request: Partial<ChatRequest>, more: Partial<UpstreamRequestContext> = {}) {
   const context = upstreamContext(more)
   const { model: _, store: __, ...body } = upstream.encodeRequest(canonical(request), context)

@@ -8,7 +8,7 @@ const TOOLS: Readonly<Record<string, BilledTool>> = {
   image_generation_call: "image_generation",
 }
 
-/** A whole response holds its output; a stream tells of each item when it is done. */
+/** A whole response has its output; a stream reports each item when it is done. */
 export function countHostedCalls(): HostedCallCounter {
   const counts = new Map<BilledTool, number>()
   const containers = new Set<Json>()

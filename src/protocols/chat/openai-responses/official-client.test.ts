@@ -1,4 +1,4 @@
-// What the codec writes, through the vendor's own client libraries, old and new, on a real socket.
+// The codec's output, read by the vendor's client libraries, old and new, over a real socket.
 import { afterAll, describe, expect, test } from "bun:test"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"

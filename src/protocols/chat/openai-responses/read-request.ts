@@ -36,7 +36,7 @@ import { COUNT } from "./count-tokens.ts"
 
 /** As long as any id of ours, and more. */
 const MAX_ID_LENGTH = 128
-/** What makes reasoning come sealed, so that it can be given back. */
+/** The `include` value that makes the provider seal reasoning, so that it can be sent back. */
 const SEALS = "reasoning.encrypted_content"
 const ORDINARY = { service_tier: ["auto", "default"] }
 
@@ -85,7 +85,7 @@ function checkSettings(body: JsonObject): OutputLimits {
   return { maxOutputTokens: maxOutputTokens(body.max_output_tokens), candidates: 1 }
 }
 
-/** What is asked of what the gateway keeps. Nothing is kept of what is only counted. */
+/** Storage settings. Nothing is stored for a token count. */
 function readStorage(body: JsonObject, counts: boolean): ResponseStorage {
   const includes = include(body.include)
   const previous = previousId(body.previous_response_id)
@@ -106,7 +106,7 @@ function referencesIn(input: Json | undefined): ItemReference[] {
   )
 }
 
-/** The type may be left out where nothing stands beside the id. */
+/** The type is optional if the id is the only other member. */
 function isReference({ type, id, ...others }: JsonObject): boolean {
   return type === "item_reference" || (type == null && id !== undefined && Object.keys(others).length === 0)
 }
@@ -160,7 +160,7 @@ const callId = required("call_id", nonEmptyString)
 const callName = required("name", nonEmptyString)
 const callArguments = required("arguments", string)
 
-/** What stands in an item beside its type; items of other types pass unread. */
+/** Checks for an item's members, by its type; items of other types are not read. */
 const ITEMS: Readonly<Record<string, (item: JsonObject) => void>> = {
   message(item) {
     role(item.role)

@@ -23,7 +23,7 @@ const streams = recordings("responses").flatMap((recording) => {
   return text && /response\.(completed|incomplete)/.test(text) ? [{ source: recording.source, text }] : []
 })
 
-/** A whole answer, told as the vendor tells it piece by piece. */
+/** A whole response as the vendor would stream it. */
 function streamed(body: JsonObject): string {
   const output = body.output as readonly JsonObject[]
   const itemEvents = output.flatMap((item, output_index) => [
@@ -82,7 +82,7 @@ describe("every recorded", () => {
     let compared = 0
     for (const { source, text } of streams) {
       const last = eventsIn(text).at(-1)?.response
-      // Copilot names things otherwise in the last event, and some were recorded without what they said.
+      // Copilot uses other names in the last event, and some responses were recorded without their text.
       if (!isObject(last) || !Array.isArray(last.output) || last.output.length === 0 || text.includes("copilot"))
         continue
       if (isTrimmed(text, last)) continue
@@ -119,7 +119,7 @@ describe("every recorded", () => {
   })
 })
 
-/** Of some streams only the first words of each text were kept. */
+/** Some streams were recorded with only the first words of each text. */
 function isTrimmed(text: string, { output }: JsonObject): boolean {
   const deltas = eventsIn(text).flatMap(({ type, delta }) => (type === "response.output_text.delta" ? [delta] : []))
   const shownThen = JSON.stringify(output).length
@@ -144,7 +144,7 @@ function comparable({ candidates, usage }: ChatResponse): unknown {
   }
 }
 
-/** What is not known counts as nothing in this protocol. */
+/** Unknown counts are 0 in this protocol. */
 function counted({ usage = {} }: ChatResponse): unknown {
   return Object.fromEntries(Object.entries(usage).filter(([, count]) => count > 0))
 }
@@ -158,7 +158,7 @@ function unsealed(part: ContentPart): unknown {
   return { ...rest, isSealed: sealed !== undefined }
 }
 
-/** What is told, and in which order; ids and seals are of our making. */
+/** The parts and their order; ids and seals are generated. */
 function shown({ candidates }: ChatResponse): unknown {
   return candidates.map(({ parts, finish }) => ({
     finish,
@@ -173,7 +173,7 @@ function shown({ candidates }: ChatResponse): unknown {
 }
 
 const description = join(process.env.TRIVIUM_TEST_WIRE ?? "(TRIVIUM_TEST_WIRE is not set)", "specs/openresponses.json")
-/** Skipped where nobody has it at hand. */
+/** Skipped if the description file is missing. */
 const described = test.skipIf(!existsSync(description))
 
 describe("against Open Responses' description", () => {

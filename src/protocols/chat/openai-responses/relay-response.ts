@@ -30,20 +30,20 @@ export function relayAnswer(
   }
 }
 
-/** The response repeats what was asked: identifiers as the caller wrote them, and not as they were sent. */
+/** The response repeats the request: identifiers as the caller wrote them, not as they were sent. */
 export function echoEdits({ identifiers = [] }: RequestSummary, text: string, at: readonly string[] = []): JsonEdit[] {
   const echoed = identifiers.filter(({ path }) => text.includes(`"${path[0]}"`))
   return echoed.map(({ path, value }) => ({ path: [...at, ...path], set: asciiOf(value) }))
 }
 
 interface StoredResponseLocation {
-  /** Of the text that the response stands in. */
+  /** Length of the text that contains the response. */
   readonly length: number
   /** The path to it there. */
   readonly at?: readonly string[]
 }
 
-/** What a response says of being kept is the gateway's to say. */
+/** The gateway sets the members about storage. */
 export function storageEdits(
   storage: ResponseStorage | undefined,
   { length, at = [] }: StoredResponseLocation,

@@ -55,7 +55,7 @@ class ResponsesStreamRelay implements StreamRelay {
     const stored = storageEdits(this.context.reading.storage, { length: data.length, at: ["response"] })
     const echoed = echoEdits(this.context.reading, data, ["response"])
     const edits: JsonEdit[] = [{ path: ["response", "model"], set: this.name }, ...stored, ...echoed]
-    // Clients refuse a stream whose response changes its id, which some hosts do with every event.
+    // Clients refuse a stream whose response id changes, as some hosts do with every event.
     if (stored.length === 0 && typeof this.created?.id === "string") {
       edits.push({ path: ["response", "id"], set: asciiJson(this.created.id) })
     }
@@ -87,7 +87,7 @@ class ResponsesStreamRelay implements StreamRelay {
     return errorFrames(error, { created: this.created, sequence: this.sequence() }, fresh)
   }
 
-  /** The number of the last event that passed, which stands in its bytes. */
+  /** The sequence number of the last event, from its bytes. */
   private sequence(): number {
     const text = this.lastAlike ? toByteText(this.lastAlike) : (this.lastData ?? "")
     const [last] = [...text.matchAll(/"sequence_number"\s*:\s*(\d+)/g)].slice(-1)

@@ -15,7 +15,8 @@ function inputOf(wire: JsonObject): Usage {
   const details = readCountDetails(wire, "input_tokens_details")
   const cacheRead = readTokenCount(details, "cached_tokens")
   const cacheWrite = readTokenCount(details, "cache_write_tokens")
-  // OpenRouter reports Gemini's cache writes beside the input: where both cannot be inside it, the write is not.
+  // OpenRouter does not include Gemini's cache writes in the input: if reads and writes exceed it, the writes are not
+  // part of it.
   const written = (cacheRead ?? 0) + (cacheWrite ?? 0) > all ? 0 : (cacheWrite ?? 0)
   return {
     input: Math.max(0, all - (cacheRead ?? 0) - written),
@@ -29,7 +30,7 @@ function outputOf(wire: JsonObject): Usage {
   if (all === undefined) return {}
   const reported = readTokenCount(readCountDetails(wire, "output_tokens_details"), "reasoning_tokens")
   if (reported === undefined) return { output: all }
-  // xAI may count reasoning beside the output: the total tells.
+  // xAI may not include reasoning in the output: it follows from the total.
   const total = readTokenCount(wire, "total_tokens") ?? 0
   const outside = Math.max(0, total - (readTokenCount(wire, "input_tokens") ?? total) - all)
   const inside = Math.min(Math.max(reported - outside, 0), all)

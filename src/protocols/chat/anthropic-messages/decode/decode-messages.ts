@@ -29,7 +29,7 @@ function decodeTurn(message: JsonObject, index: number): ConversationTurn {
   return { at, role, parts: withCallSeals(parts), ...(extra && { extra }) }
 }
 
-/** Seals of calls stand in blocks of their own here; back they go onto their calls. */
+/** Seals of calls have their own blocks in this protocol; this puts them back on their calls. */
 function withCallSeals(parts: readonly ContentPart[]): readonly ContentPart[] {
   const seals = new Map<string, SealedContent>()
   const others = parts.filter((part) => {

@@ -1,4 +1,4 @@
-// A messages request in canonical words. Its `extra` is always there, if empty: it says whose words these were.
+// Decodes a messages request. Its `extra` is always present, if empty: it names the protocol of the request.
 
 import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
@@ -15,7 +15,7 @@ import { decodeToolChoice, decodeTools } from "./decode-tools.ts"
 
 export function decodeRequest(body: JsonObject): ChatRequest {
   const held = claimFields(body)
-  /** Of members that were taken in part, the rest. */
+  /** The rest of members that were claimed in part. */
   const left: Record<string, Json> = {}
   const model = held.take("model")
   const instructions = decodeInstructions(body.system)

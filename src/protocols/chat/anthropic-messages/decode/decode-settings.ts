@@ -46,7 +46,7 @@ function readEndUser({ metadata }: JsonObject, { held, left }: BodyClaim): strin
 
 const EFFORTS: ReadonlySet<Json | undefined> = new Set<ReasoningEffort>(["low", "medium", "high", "xhigh", "max"])
 
-/** How hard to think and what form to answer in stand in one member, whether to think at all in another. */
+/** `output_config` has effort and format; `thinking` enables or disables reasoning. */
 function readOutput(body: JsonObject, { held, left }: BodyClaim): Pick<ChatSettings, "format" | "reasoning"> {
   const thinking = readThinking(body, { held, left })
   const config = isObject(body.output_config) ? body.output_config : {}

@@ -1,4 +1,4 @@
-// A message as its events tell it: what each of them adds, in canonical events. It never throws, whatever a host sends.
+// Decodes the events of a messages stream into canonical events. Never throws, whatever a host sends.
 
 import type { ForeignPart, MediaPart, ToolResultPart } from "../../../../canonical/chat/content-part.ts"
 import type { SealedContent } from "../../../../canonical/chat/sealed-content.ts"
@@ -17,7 +17,7 @@ interface OpenMessageBlock {
   readonly part: number
   /** A block without parts of ours, put together until it is whole. */
   unknown?: JsonObject
-  /** What a call was opened with, for hosts that send all of its input at once; `{}` is what most open it with. */
+  /** The call's input in its opening event, for hosts that send all of it at once; most send `{}`. */
   input?: Json | undefined
   sealed?: SealedContent
 }
@@ -87,7 +87,7 @@ export class MessageStreamDecoder {
     return events
   }
 
-  /** What a text or a thought says as it opens, which is mostly nothing. */
+  /** Text or reasoning in the opening event, which is mostly empty. */
   private startPart(open: OpenMessageBlock, block: JsonObject): StreamEvent[] {
     const events = this.grow(open, block)
     if (block.type === "redacted_thinking" && typeof block.data === "string" && block.data !== "") {

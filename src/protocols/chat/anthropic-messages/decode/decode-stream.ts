@@ -16,7 +16,7 @@ export function decodeStream(
       const event = parseEvent(data)
       return event ? message.take(event) : [brokenEvent()]
     },
-    /** Some hosts leave out the terminal event; a message that said why it stopped is whole all the same. */
+    /** Some hosts omit the terminal event; a message with a stop reason is complete all the same. */
     finish() {
       return message.ended || !message.stopped ? [] : message.end()
     },

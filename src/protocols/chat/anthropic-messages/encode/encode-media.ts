@@ -12,7 +12,7 @@ const IMAGES: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/g
 const PDF = "application/pdf"
 const PLAIN = "text/plain"
 
-/** The block without its cache mark and what rode along. */
+/** The block without its cache mark and passthrough fields. */
 export function encodeMedia(part: MediaPart, encodeContext: AnthropicEncodeContext): JsonObject {
   const { media, name, at } = part
   if (part.detail !== undefined && part.detail !== "auto") {

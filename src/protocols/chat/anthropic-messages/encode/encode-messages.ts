@@ -1,4 +1,4 @@
-// Turns as messages: what other protocols say turn by turn, in the order and grouping the vendor wants.
+// Encodes turns as messages, in the order and grouping that the vendor requires.
 
 import type { ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
@@ -16,7 +16,7 @@ export function encodeMessages(
 ): JsonObject[] {
   if (encodeContext.own) return turns.flatMap((turn) => encodeMessage([turn], encodeContext))
   const messages = groupByRole(turns.map((turn) => instructionAsUser(turn, encodeContext))).flatMap((run) =>
-    // The vendor joins messages of one role itself. What calls tools, or answers them, has to stand in one.
+    // The vendor joins messages of one role itself, but tool calls and results must be in one message.
     run.some(holdsTools)
       ? encodeMessage(run, encodeContext)
       : run.flatMap((turn) => encodeMessage([turn], encodeContext)),
@@ -78,7 +78,7 @@ function holdsTools({ parts }: ConversationTurn): boolean {
   return parts.some(({ kind }) => kind === "tool-call" || kind === "tool-result")
 }
 
-/** None where nothing of it could be said. */
+/** Empty if no part of it can be expressed. */
 function encodeMessage(run: readonly ConversationTurn[], encodeContext: AnthropicEncodeContext): JsonObject[] {
   const [first] = run
   if (!first) return []
@@ -96,7 +96,7 @@ function encodeContent(parts: readonly ContentPart[], where: BlockContext): stri
   const lone = loneText(parts)
   if (lone !== undefined && (encodeContext.own || lone.trim() !== "")) return lone
   if (encodeContext.own || place !== "user") return encodeParts(parts, where)
-  // Results stand before anything else that is said with them.
+  // Tool results come before other content of the same message.
   const results = parts.filter(({ kind }) => kind === "tool-result")
   const others = parts.filter(({ kind }) => kind !== "tool-result")
   return encodeParts([...results, ...others], where)

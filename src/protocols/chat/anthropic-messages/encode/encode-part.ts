@@ -1,4 +1,4 @@
-// The parts of a request as content blocks. A part that cannot be said is left out and named in the losses.
+// Encodes parts of a request as content blocks. A part that cannot be expressed is dropped and reported as a loss.
 
 import type {
   CacheMark,
@@ -21,7 +21,7 @@ import { remoteId, remoteResult } from "./encode-remote-calls.ts"
 
 type BlockLocation = "system" | "user" | "assistant" | "result"
 
-/** Which kinds may stand where. A caller's own words are not judged here. */
+/** The kinds allowed at each position. A request in this protocol is not checked here. */
 const PLACES: Readonly<Record<BlockLocation, readonly ContentPart["kind"][]>> = {
   system: ["text", "refusal"],
   user: ["text", "refusal", "media", "tool-result"],
@@ -57,7 +57,7 @@ function encodePart(part: ContentPart, { place, encodeContext }: BlockContext): 
   return { ...block, ...(marked && { cache_control: cacheControl(marked) }), ...members }
 }
 
-/** What was left of a source went back into it. */
+/** The rest of a source has already returned to it. */
 function withoutSource({ source: _, ...members }: JsonObject): JsonObject {
   return members
 }
@@ -171,7 +171,7 @@ function resultBlock(part: ToolResultPart, encodeContext: AnthropicEncodeContext
   }
 }
 
-/** The text of content that was written as a string, and says no more than that. */
+/** The text of content that was a plain string, without other members. */
 export function loneText(parts: readonly ContentPart[]): string | undefined {
   const [part] = parts
   if (parts.length !== 1 || part?.kind !== "text" || part.citations || part.cacheMark || part.extra) return undefined

@@ -1,4 +1,4 @@
-// How hard to think, for the vendor: `thinking` says whether, `output_config.effort` how hard, a budget how long.
+// Encodes reasoning settings: `thinking` enables it, `output_config.effort` sets the effort, a budget its length.
 
 import type { ConversationTurn, ReasoningSettings } from "../../../../canonical/chat/chat-request.ts"
 import { partsBeforeToolResults } from "../../../../canonical/chat/parts-before-tool-results.ts"
@@ -19,7 +19,7 @@ const DISPLAYS = { full: undefined, summary: "summarized", hidden: "omitted" } a
 
 interface ThinkingContext {
   readonly maxTokens: number
-  /** Whether a tool must be called, which a budget does not go with. */
+  /** True if a tool must be called, which excludes a budget. */
   readonly forced: boolean
   readonly turns: readonly ConversationTurn[]
   readonly encodeContext: AnthropicEncodeContext
@@ -48,7 +48,7 @@ export function encodeThinking(wish: ReasoningSettings, around: ThinkingContext)
   return thinkingTokens ? byBudget(wish, around) : byEffort(wish, around)
 }
 
-/** Older models are told how long to think; some of them how hard, too. */
+/** Older models take a budget; some of them also an effort. */
 function byBudget(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
   const { losses, efforts } = around.encodeContext
   if (isUnsigned(around)) {
@@ -81,7 +81,7 @@ function isUnsigned({ turns, encodeContext: { minter } }: ThinkingContext): bool
   return !isSigned && parts.some(({ kind }) => kind === "tool-call")
 }
 
-/** Newer models are told how hard to think, and know themselves for how long. */
+/** Newer models take an effort and choose the length themselves. */
 function byEffort(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
   const { losses, efforts } = around.encodeContext
   const { budgetTokens, show } = wish

@@ -1,4 +1,4 @@
-// Calls of remote servers' tools that another protocol told of, in this one's words.
+// Encodes calls of remote servers' tools that came from another protocol.
 
 import type { ContentPart, ToolResultPart } from "../../../../canonical/chat/content-part.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"

@@ -36,7 +36,7 @@ function ownServers({ extra }: ChatRequest): JsonObject {
   return isOwn(extra) && extra.servers !== undefined ? { mcp_servers: extra.servers } : {}
 }
 
-/** Instructions before anybody has spoken are instructions for all of it. */
+/** Instructions before the first turn apply to the whole conversation. */
 type ConversationPrompt = Pick<ChatRequest, "instructions" | "turns">
 
 function withLeadingInstructions(
@@ -69,7 +69,7 @@ function encodeSystem(
   return blocks.length > 0 ? blocks : undefined
 }
 
-/** What no canonical word was found for, where it stood; inside an object that was read in part, beside what was. */
+/** Puts back members without a canonical counterpart, also inside objects that were read in part. */
 function withRest(body: JsonObject, rest: JsonObject): JsonObject {
   const known = rest.output_format === undefined ? body : withoutFormat(body)
   const merged = Object.entries(rest).map(([name, value]) => {

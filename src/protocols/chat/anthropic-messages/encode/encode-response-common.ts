@@ -1,5 +1,4 @@
-// What whole and streamed answers to a client of this protocol have in common: which parts it can be shown, and why an
-// answer ended.
+// Shared by whole and streamed responses: ids, and the parts that a client of this protocol can be shown.
 
 import type { ForeignPart, MediaPart, ToolCallPart, ToolResultPart } from "../../../../canonical/chat/content-part.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"
@@ -14,7 +13,9 @@ export function messageId(id: string | undefined, context: ClientResponseContext
 
 type CallOpening = Pick<ToolCallPart, "id" | "name" | "runsAt" | "server" | "extra">
 
-/** How a call opens, but for its input; undefined for one that another provider ran, which would never be answered. */
+/**
+ * The opening of a call without its input; undefined if another provider ran it, because it would never be answered.
+ */
 export function callOpening(
   call: CallOpening,
   { id: fallback, number }: { id: string; number: number },

@@ -66,7 +66,7 @@ function encodePart(part: ContentPart, { index, context }: ResponsePartContext):
   }
 }
 
-/** Clients send back what they were told, and the vendor refuses text that is empty. */
+/** Clients send the response back, and the vendor refuses empty text. */
 function textBlock(
   { text, citations, extra }: TextPart,
   path: string,

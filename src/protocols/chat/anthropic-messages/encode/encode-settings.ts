@@ -13,7 +13,7 @@ import { isForced } from "./encode-tools.ts"
 
 export interface AnthropicSettings {
   readonly members: JsonObject
-  /** An instruction that says what no member can. */
+  /** An instruction in the prompt, for settings that no member can express. */
   readonly instruction?: string
 }
 
@@ -95,7 +95,7 @@ function dropHints(settings: ChatSettings, { losses }: AnthropicEncodeContext): 
   }
 }
 
-/** Why nobody may say how tokens are chosen; undefined where anybody may. */
+/** The reason why sampling cannot be set; undefined if it can. */
 function fixedWhy(thinks: boolean, { fixedSampling }: AnthropicEncodeContext): string | undefined {
   if (fixedSampling) return "the model does not allow setting it"
   return thinks ? "the vendor sets it while the model reasons" : undefined

@@ -1,5 +1,5 @@
-// A streamed answer as clients of this protocol read it: one block at a time, in order, each piece as soon as it is
-// there. Parts that overlap wait for one another; a part that has said nothing yet makes nobody wait.
+// Encodes a stream for clients of this protocol: one block at a time, in order, each piece as soon as it arrives.
+// Overlapping parts wait for one another; an empty part does not make others wait.
 
 import type { CandidateFinish } from "../../../../canonical/chat/chat-response.ts"
 import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-event.ts"
@@ -31,13 +31,13 @@ class MessageStreamEncoder {
   private candidate: number | undefined
   private finish: CandidateFinish | undefined
   private usage: Usage = {}
-  /** What events of this protocol's own say beside it. */
+  /** Usage members that only this protocol has. */
   private ownUsage: JsonObject = {}
   private blocks = 0
   private partsSeen = 0
   private readonly lost = new Set<string>()
   private readonly parts = new Map<number, StreamedBlock>()
-  /** Blocks with something to say, the first of them on the wire. */
+  /** Blocks with content, the first of them being written. */
   private readonly queue: StreamedBlock[] = []
   /** Hidden thoughts that are whole: clients take the last block for the answer, so each waits for one behind it. */
   private readonly hidden: StreamedBlock[] = []
@@ -84,7 +84,7 @@ class MessageStreamEncoder {
     }
   }
 
-  /** The first candidate to speak is the answer. */
+  /** The first candidate with an event is the answer. */
   private isShown(candidate: number): boolean {
     this.candidate ??= candidate
     if (this.candidate === candidate) return true
@@ -99,7 +99,7 @@ class MessageStreamEncoder {
     report()
   }
 
-  /** Held back until there is more to say than this, so that it tells what is known of the input. */
+  /** Held back until there is content, so that it includes the input usage if known. */
   private open(): string[] {
     if (this.opened) return []
     this.opened = true
@@ -170,7 +170,7 @@ class MessageStreamEncoder {
     })
   }
 
-  /** Usage may still come, and the last event but one tells both. */
+  /** Usage may still arrive, and `message_delta` has both. */
   private conclude(finish: CandidateFinish): string[] {
     const frames = this.endParts()
     this.finish ??= finish

@@ -45,7 +45,7 @@ export function encodeTools(
   }
 }
 
-/** Whether it is a remote server that another protocol named. */
+/** True if it is a remote server from another protocol. */
 function isForeignServer(tool: ToolDefinition): tool is HostedTool & { readonly server: RemoteServer } {
   return tool.kind === "hosted" && tool.protocol !== PROTOCOL && tool.server !== undefined
 }
@@ -101,11 +101,11 @@ const COUNTERPARTS: Readonly<Partial<Record<HostedTool["does"], JsonObject>>> = 
 
 function encodeHosted(tool: HostedTool, { losses }: AnthropicEncodeContext): JsonObject | undefined {
   const { protocol, value, does, at, extra, cacheMark } = tool
-  // A server that stands in the list alone is no tool here.
+  // A server without a toolset is not a tool here.
   if (protocol === PROTOCOL) return value === null ? undefined : (value as JsonObject)
   const path = at ?? "tools"
   ownMembers(extra, { at: path, losses })
-  // A server of another protocol's is listed beside the tools.
+  // A server from another protocol goes to `mcp_servers`.
   if (tool.server) return undefined
   const counterpart = COUNTERPARTS[does]
   if (!counterpart) {
@@ -122,7 +122,7 @@ function encodeHosted(tool: HostedTool, { losses }: AnthropicEncodeContext): Jso
   return { ...counterpart, ...known, ...(cacheMark && { cache_control: cacheControl(cacheMark) }) }
 }
 
-/** Where the user is, which OpenAI says in the same words; in chat completions a level further down. */
+/** The user's location, which has the same shape at OpenAI; chat completions nests it one level deeper. */
 function searchOptions(value: Json): JsonObject {
   const location = isObject(value) ? value.user_location : undefined
   if (!isObject(location) || location.type !== "approximate") return {}
@@ -132,7 +132,7 @@ function searchOptions(value: Json): JsonObject {
 
 interface ToolChoiceInput {
   readonly toolChoice: ToolChoice | undefined
-  /** Of each tool that is sent, the name it is sent by. */
+  /** The encoded name of each tool that is sent. */
   readonly names: ReadonlyMap<string, string>
   readonly parallel: boolean | undefined
 }
@@ -151,7 +151,7 @@ function encodeChoice(
   return { ...(choice ?? { type: "auto" }), ...lone }
 }
 
-/** Whether a tool must be called, whichever. */
+/** True if any tool must be called. */
 export function isForced(choice: ToolChoice): boolean {
   return choice.mode === "required" || choice.mode === "tool" || (choice.mode === "some" && choice.required)
 }

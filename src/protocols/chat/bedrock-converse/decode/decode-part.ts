@@ -19,7 +19,7 @@ interface ConverseBlockOrigin extends UpstreamResponseContext {
   readonly number: number
 }
 
-/** Undefined for a block in which nothing is said. */
+/** Undefined for an empty block. */
 export function decodeBlock(block: Json, origin: ConverseBlockOrigin): ContentPart | undefined {
   if (!isObject(block)) return { kind: "foreign", protocol: PROTOCOL, value: block }
   if (typeof block.text === "string") return block.text === "" ? undefined : { kind: "text", text: block.text }
@@ -31,7 +31,7 @@ export function decodeBlock(block: Json, origin: ConverseBlockOrigin): ContentPa
   return part
 }
 
-/** A block that a stream tells in pieces that mean nothing by themselves. */
+/** A block that a stream sends in pieces without meaning of their own. */
 export function decodeWhole(block: JsonObject): Extract<ContentPart, { kind: "media" | "tool-result" | "foreign" }> {
   const part =
     (isObject(block.toolResult) && decodeResult(block.toolResult)) ||
@@ -79,7 +79,7 @@ function decodeCited({ content, citations }: JsonObject): TextPart | undefined {
 
 const RESULT = /_result$/
 
-/** What a tool that the provider runs has found. */
+/** The result of a tool that the provider ran. */
 function decodeResult({ toolUseId, content, status, type }: JsonObject): ToolResultPart | undefined {
   if (typeof toolUseId !== "string") return undefined
   return {

@@ -1,4 +1,4 @@
-// A message as its events tell it: what each of them adds, in canonical events. It never throws, whatever a host sends.
+// Decodes the events of a Converse stream into canonical events. Never throws, whatever a host sends.
 import { Buffer } from "node:buffer"
 import type { SealedContent } from "../../../../canonical/chat/sealed-content.ts"
 import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-event.ts"
@@ -15,11 +15,11 @@ import { callStart, decodeWhole } from "./decode-part.ts"
 interface OpenConverseBlock {
   readonly part: number
   readonly kind: PartStart["kind"]
-  /** Whether it is a tool's input of which nothing was said yet. */
+  /** True if it is a tool call without any input yet. */
   waits: boolean
   signature: string
   readonly redacted: Buffer[]
-  /** A block whose pieces are no part by themselves, put together until it is whole. */
+  /** Pieces without meaning of their own, collected until the block is complete. */
   pieces?: JsonObject
 }
 
@@ -198,7 +198,7 @@ export class ConverseStreamDecoder {
     return this.counted ? [...events, ...this.end()] : events
   }
 
-  /** What was used is the last that is told. */
+  /** The last reported usage counts. */
   private count(wire: Json | undefined): StreamEvent[] {
     this.counted = true
     const usage = decodeUsage(wire)
@@ -207,7 +207,7 @@ export class ConverseStreamDecoder {
   }
 }
 
-/** How deep the pieces of a block reach into each other: `image`, `source`, `bytes`. */
+/** The nesting depth of a block's pieces: `image`, `source`, `bytes`. */
 const LEVELS = 3
 
 /** A block with what a delta adds to it. A result's contents come as a list, which is its `content`. */

@@ -14,7 +14,7 @@ export function decodeStream(context: UpstreamResponseContext): StreamStep<SseFr
       const payload = parseEvent(data)
       return payload ? message.take(event, payload) : [brokenEvent()]
     },
-    /** A message that said why it stopped is whole, also without what it has used. */
+    /** A message with a stop reason is complete, even without usage. */
     finish() {
       return message.ended || !message.stopped ? [] : message.end()
     },

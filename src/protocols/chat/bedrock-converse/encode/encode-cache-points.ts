@@ -24,8 +24,8 @@ export function cachePoint(
 }
 
 /**
- * The blocks with their borders among them. None may follow media, so it stands before them then: they are kept with
- * the next border, and no block is added that the next turn would not have.
+ * Inserts cache points into the blocks. None may follow media, so it moves before them: the next cache point includes
+ * them, and no block is added that the next turn would not have.
  */
 export function withCachePoints(placed: readonly PlacedBlock[], encodeContext: BedrockEncodeContext): JsonObject[] {
   const blocks: JsonObject[] = []

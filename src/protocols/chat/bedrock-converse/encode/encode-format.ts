@@ -1,4 +1,4 @@
-// What form an answer shall have, by what holds the model to it: the interface, a tool that must be called, or words.
+// Encodes the output format, by what the model enforces: the interface, a tool that must be called, or the prompt.
 
 import type { ChatRequest, OutputFormat } from "../../../../canonical/chat/chat-request.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
@@ -10,7 +10,7 @@ import { isForced } from "./encode-tools.ts"
 
 export interface ConverseFormat {
   readonly outputConfig?: JsonObject
-  /** The tool whose input is the answer. */
+  /** The tool whose input is the response. */
   readonly answer?: JsonObject
   readonly instruction?: string
 }
@@ -18,7 +18,7 @@ export interface ConverseFormat {
 const ONLY = "and nothing else: no prose around it, no code fence."
 
 interface FormatContext {
-  /** Whether the model thinks, which does not go with a tool that must be called. */
+  /** True if the model reasons, which excludes a tool that must be called. */
   readonly thinks: boolean
   readonly encodeContext: BedrockEncodeContext
 }

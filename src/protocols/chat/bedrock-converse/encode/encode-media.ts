@@ -1,5 +1,5 @@
-// Pictures, documents, video and sound of a request. They stand in the request itself, each under a word for its form.
-// What the interface does not take is refused: an answer to half a question is worse than none.
+// Encodes images, documents, video and audio of a request: inline, with a name for the format. Unsupported media is
+// refused, because answering only part of a question is worse than refusing it.
 import { Buffer } from "node:buffer"
 import type { MediaPart } from "../../../../canonical/chat/content-part.ts"
 import { GatewayError } from "../../../../canonical/gateway-error.ts"
@@ -87,7 +87,7 @@ function content(part: MediaPart, encodeContext: BedrockEncodeContext): { format
   return { format, bytes }
 }
 
-/** Parameters behind the type say nothing of the form. */
+/** Parameters after the media type do not affect the format. */
 function bareType(mediaType: string): string {
   const [type = ""] = mediaType.toLowerCase().split(";")
   return type.trim()

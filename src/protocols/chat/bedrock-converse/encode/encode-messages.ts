@@ -1,4 +1,4 @@
-// Turns as messages: user and assistant take turns strictly, and what tools found stands first in the user's.
+// Encodes turns as messages: user and assistant alternate strictly, and tool results come first in a user message.
 
 import type { ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"
@@ -14,7 +14,7 @@ interface ConverseMessage {
   readonly others: PlacedBlock[]
 }
 
-/** What is put where something has to be said and nothing was. */
+/** Placeholder for a message that must have text but has none. */
 const PLACEHOLDER_TEXT: JsonObject = { text: "." }
 
 export function encodeMessages(turns: readonly ConversationTurn[], encodeContext: BedrockEncodeContext): JsonObject[] {
@@ -67,7 +67,7 @@ function appendTurn(
   for (const each of placed) (each.block.toolResult === undefined ? last.others : last.results).push(each)
 }
 
-/** A document alone is refused: there must be a word beside it. */
+/** A document without text in the same message is refused. */
 function withText(content: JsonObject[], { losses }: BedrockEncodeContext): JsonObject[] {
   const alone =
     content.some(({ document }) => document !== undefined) && !content.some(({ text }) => text !== undefined)

@@ -1,4 +1,4 @@
-// The parts of a request as content blocks. A part that cannot be said is left out and named in the losses.
+// Encodes parts of a request as content blocks. A part that cannot be expressed is dropped and reported as a loss.
 
 import type {
   CacheMark,
@@ -18,7 +18,7 @@ import { encodeMedia } from "./encode-media.ts"
 
 type ConverseBlockLocation = "system" | "user" | "assistant" | "result"
 
-/** Which kinds may stand where. */
+/** The kinds allowed at each position. */
 const PLACES: Readonly<Record<ConverseBlockLocation, readonly ContentPart["kind"][]>> = {
   system: ["text", "refusal"],
   user: ["text", "refusal", "media", "tool-result"],
@@ -31,7 +31,7 @@ export interface ConverseBlockContext {
   readonly encodeContext: BedrockEncodeContext
 }
 
-/** A block, and the cache border that shall stand behind it. */
+/** A block, and the cache point that follows it. */
 export interface PlacedBlock {
   readonly block: JsonObject
   readonly mark?: CacheMark & { readonly at: string }
@@ -61,7 +61,7 @@ function encodePart(part: ContentPart, { place, encodeContext }: ConverseBlockCo
 }
 
 function markOf(part: ContentPart, at: string): PlacedBlock["mark"] {
-  // Inside a result no border can stand, but behind it one can.
+  // A result cannot contain a cache point, but one may follow it.
   const found =
     part.cacheMark ??
     (part.kind === "tool-result" ? part.parts.findLast(({ cacheMark }) => cacheMark) : part)?.cacheMark
@@ -125,7 +125,7 @@ function callBlocks(part: ToolCallPart, { losses }: BedrockEncodeContext): JsonO
   return [{ toolUse: { toolUseId: id, name, input } }]
 }
 
-/** What a result may not hold is said behind it. */
+/** Media that a result may not contain follows it. */
 function resultBlocks(part: ToolResultPart, encodeContext: BedrockEncodeContext): JsonObject[] {
   const { callId, isError } = part
   const { family, losses } = encodeContext

@@ -1,4 +1,4 @@
-// How hard to think, in the words of whoever made the model.
+// Encodes reasoning settings in the form of the model's vendor.
 
 import type { ChatRequest, ConversationTurn, ReasoningSettings } from "../../../../canonical/chat/chat-request.ts"
 import { partsBeforeToolResults } from "../../../../canonical/chat/parts-before-tool-results.ts"
@@ -13,15 +13,15 @@ export interface ConverseThinking {
   /** Members of `additionalModelRequestFields`. */
   readonly fields: JsonObject
   readonly thinks: boolean
-  /** Whether it leaves the model no choice of how to sample. */
+  /** Set if the model rejects sampling settings. */
   readonly samples?: "itself"
-  /** A limit of the answer that must be told beside a budget. */
+  /** An output limit that is required with a budget. */
   readonly maxTokens?: number
 }
 
 const NONE: ConverseThinking = { fields: {}, thinks: false }
 
-/** What every model takes that takes a word. */
+/** The efforts that every model with an effort setting accepts. */
 const EFFORTS: readonly ReasoningEffort[] = ["low", "medium", "high"]
 const LEAST_BUDGET = 1024
 const DISPLAYS = { full: "summarized", summary: "summarized", hidden: "omitted" } as const

@@ -18,7 +18,7 @@ import { encodeTools } from "./encode-tools.ts"
 
 export function encodeRequest(original: ChatRequest, context: UpstreamRequestContext): JsonObject {
   const encodeContext: BedrockEncodeContext = { ...context, family: familyOf(context.model), documents: new Set() }
-  // Where nothing is kept, each mark is named as lost anyway.
+  // If the model has no cache, every mark is reported as lost anyway.
   const request = encodeContext.family.caches ? limitCacheMarks(original, context.losses) : original
   reportForeignFields(request.extra, { at: "", losses: context.losses })
   const { instructions, turns } = withLeadingInstructions(request, encodeContext)
@@ -41,7 +41,7 @@ export function encodeRequest(original: ChatRequest, context: UpstreamRequestCon
 
 type ConversePrompt = Pick<ChatRequest, "instructions" | "turns">
 
-/** Instructions before anybody has spoken are instructions for all of it. */
+/** Instructions before the first turn apply to the whole conversation. */
 function withLeadingInstructions(
   { instructions, turns }: ConversePrompt,
   { losses }: BedrockEncodeContext,
@@ -60,7 +60,9 @@ function encodeSystem(parts: readonly ContentPart[], encodeContext: BedrockEncod
   return withCachePoints(encodeParts(parts, { place: "system", encodeContext }), encodeContext)
 }
 
-/** The names of the tools that were called, in the order of their first calls; undefined where nothing is said of any. */
+/**
+ * The names of the called tools, in the order of their first calls; undefined if there are neither calls nor results.
+ */
 function calledToolNames(messages: readonly JsonObject[]): string[] | undefined {
   const names = new Set<string>()
   let found = false

@@ -94,7 +94,7 @@ function topKField(word: NonNullable<BedrockEncodeContext["family"]["topK"]>, to
   return word === "inferenceConfig.topK" ? { inferenceConfig: { topK } } : { [word]: topK }
 }
 
-/** Claude tells which of them stopped it, where it is asked to. */
+/** Claude reports which sequence stopped it, if requested. */
 function encodeStop({ stop }: ChatSettings, { family, losses, stream }: BedrockEncodeContext) {
   const sequences = stop?.filter((sequence) => (family.isClaude ? sequence.trim() : sequence) !== "") ?? []
   if (stop && sequences.length < stop.length) {

@@ -25,9 +25,9 @@ export interface ConverseTools {
 }
 
 interface ConverseToolContext {
-  /** The tool whose input is the answer, where one has to be of a form. */
+  /** The tool whose input is the response, if a format requires one. */
   readonly answer: JsonObject | undefined
-  /** The tools that were called before, by name; undefined where nothing of tools was said. */
+  /** Names of tools called earlier; undefined if the conversation has neither calls nor results. */
   readonly called: readonly string[] | undefined
   readonly encodeContext: BedrockEncodeContext
 }
@@ -60,7 +60,7 @@ export function encodeTools(
   }
 }
 
-/** What may not be called is not offered, where that says the same as the choice. Prompt caches notice. */
+/** Omits tools that may not be called if that has the same meaning as the choice. This changes the cached prompt. */
 function offeredTools(
   { tools, toolChoice }: ChatRequest,
   { answer, called, encodeContext }: ConverseToolContext,
@@ -161,21 +161,21 @@ function encodeHosted(tool: HostedTool, { family, losses }: BedrockEncodeContext
   return { systemTool: { name } }
 }
 
-/** Whether a tool must be called, whichever. */
+/** True if any tool must be called. */
 export function isForced(choice: ToolChoice): boolean {
   return choice.mode === "required" || choice.mode === "tool" || (choice.mode === "some" && choice.required)
 }
 
 interface ConverseToolChoice {
   readonly toolChoice?: JsonObject
-  /** What is asked for in words, where the interface has none. */
+  /** An instruction in the prompt, for choices that the interface cannot express. */
   readonly instruction?: string
 }
 
 interface OfferedTools {
   /** The caller's tools that are sent, by name. */
   readonly names: readonly string[]
-  /** Whether the tool that answers are given with is among them. */
+  /** True if the answer tool is among them. */
   readonly answer: boolean
 }
 

@@ -3,7 +3,7 @@
 import type { MediaPart } from "../../../../canonical/chat/content-part.ts"
 import { type GeminiFieldReader, PROTOCOL, text } from "../passthrough-fields.ts"
 
-/** What a media part says, without where it stood. */
+/** A media part without its path. */
 type MediaContent = Pick<MediaPart, "kind" | "media" | "source">
 
 /** Undefined where the part holds neither. */

@@ -22,5 +22,5 @@ function decodeTurn(content: JsonObject, partsOf: (parts: readonly Json[]) => Co
   return { role, parts, ...(extra && { extra }) }
 }
 
-/** No role is the user's. Another spelling of the user's rides along. */
+/** A missing role means the user. Any other spelling of the user's role passes through. */
 const ROLES: Readonly<Record<string, ConversationTurn["role"]>> = { user: "user", model: "assistant", "": "user" }

@@ -13,7 +13,7 @@ import { decodeResult } from "../function-result.ts"
 import { GeminiFieldReader, list, object, PROTOCOL, text } from "../passthrough-fields.ts"
 import { decodeMedia } from "./decode-media.ts"
 
-/** What the vendor's own interpreter is called among provider-run tools. */
+/** The canonical name of the vendor's code interpreter. */
 export const CODE_TOOL = "code_execution"
 
 /** The one good outcome of running code. */
@@ -45,7 +45,7 @@ export class PartDecoder {
 
   constructor(private readonly decoding: PartDecodeContext) {}
 
-  /** `at` is where the array stands; undefined in answers. */
+  /** `at` is the path of the array; undefined in responses. */
   parts(value: readonly Json[], at: string | undefined): ContentPart[] {
     return value.flatMap((part, index) => {
       const place = at === undefined ? undefined : `${at}[${index}]`
@@ -58,7 +58,7 @@ export class PartDecoder {
     const members = new GeminiFieldReader(wire)
     const signature = members.take("thoughtSignature", (value) => (value === "" ? undefined : text(value)))
     const sealed = signature === undefined ? undefined : this.decoding.seal(signature)
-    // What is not the signature itself came in an envelope of ours, from another vendor.
+    // A seal that differs from the signature was enclosed by the gateway and belongs to another vendor.
     const crossed = sealed !== undefined && sealed.data !== signature
     const part = this.decodeKnown(members, at) ?? (sealed && isEmpty(members) ? emptyText() : undefined)
     if (!part) return [foreignPart(wire, at)]

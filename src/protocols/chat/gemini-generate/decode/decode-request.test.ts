@@ -233,7 +233,7 @@ test("the path names the model and whether the answer streams; `provider` says w
   expect(read.extra).toBeUndefined()
 })
 
-/** Every feature at once, in both spellings, with members nobody knows at every level. */
+/** Every feature at once, in both spellings, with unknown members at every level. */
 const rich: JsonObject = {
   system_instruction: { role: "user", parts: [{ text: "be kind", odd: 1 }], more: true },
   tools: [

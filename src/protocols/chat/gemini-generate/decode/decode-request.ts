@@ -1,4 +1,4 @@
-// A generateContent request in canonical words. The model and the method stand in its path.
+// Decodes a generateContent request. The model and the method are in its path.
 
 import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
 import { openSeal } from "../../../../canonical/chat/sealed-content.ts"

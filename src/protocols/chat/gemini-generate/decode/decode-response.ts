@@ -1,4 +1,4 @@
-// A whole answer in canonical words: the fold of its one chunk, and what there is no word for beside it.
+// Decodes a whole response as a stream of one chunk, and keeps members without a canonical counterpart.
 import { assembleResponse } from "../../../../canonical/chat/assemble-response.ts"
 import type { ChatResponse, ResponseCandidate } from "../../../../canonical/chat/chat-response.ts"
 import { isObject, type JsonObject } from "../../../../canonical/json.ts"

@@ -32,13 +32,13 @@ function texts(value: Json): readonly string[] | undefined {
   return Array.isArray(value) && value.every((each) => typeof each === "string") ? value : undefined
 }
 
-/** A number of alternatives is of no use until probabilities are asked for. */
+/** The number of alternatives has no effect unless log probabilities are requested. */
 function logprobs(config: GeminiFieldReader): number | undefined {
   const requested = config.take("responseLogprobs", (value) => (value === true ? true : undefined))
   return requested && (config.take("logprobs", whole) ?? 0)
 }
 
-/** Types the canonical form has no word for, such as that of an enumeration, ride along with their schema. */
+/** Types without a canonical counterpart, such as enumerations, pass through with their schema. */
 function format(config: GeminiFieldReader): OutputFormat | undefined {
   const kind = config.take("responseMimeType", (value) => FORMATS[text(value) ?? ""])
   if (kind !== "json") return kind && { kind }

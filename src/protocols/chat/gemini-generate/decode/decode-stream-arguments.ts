@@ -83,7 +83,7 @@ function read(holder: ArgumentHolder, step: ArgumentPathStep): Json | undefined 
   return typeof step === "string" && Object.hasOwn(holder, step) ? holder[step] : undefined
 }
 
-/** Whether the holder is of the kind the step asks for. */
+/** False if the step does not fit the holder. */
 function write(holder: ArgumentHolder, { step, value }: { step: ArgumentPathStep; value: Json }): boolean {
   if (Array.isArray(holder)) {
     if (typeof step !== "number" || step > MAX_INDEX) return false

@@ -1,4 +1,4 @@
-// One candidate of an answer as its parts come in: says by which events they begin, grow and end.
+// Decodes one candidate's parts into events as they arrive.
 
 import type { ContentPart, ToolCallPart } from "../../../../canonical/chat/content-part.ts"
 import type { SealedContent } from "../../../../canonical/chat/sealed-content.ts"
@@ -19,7 +19,7 @@ const STARTS: Readonly<Record<TextPartKind, PartStart>> = {
   reasoning: { kind: "reasoning", form: "summary" },
 }
 
-/** Who only observes needs no ids, and knows the maker of seals. */
+/** An observer needs no ids, and the minter is known. */
 const OBSERVING: UpstreamResponseContext = { id: "", minter: "google" }
 
 interface PartialCall {
@@ -31,23 +31,23 @@ interface PartialCall {
 export class GeminiCandidateDecoder {
   ended = false
   private blocked = false
-  /** Why it ended, as far as it was said. */
+  /** The finish reason, if it has arrived. */
   private word: string | undefined
   private parts = 0
   private calledTools = false
   /** The part that grows by text. */
   private open: { readonly part: number; readonly kind: TextPartKind; readonly from: number; text: string } | undefined
-  /** The call whose arguments come bit by bit. */
+  /** The call whose arguments arrive in pieces. */
   private call: PartialCall | undefined
   /** A seal that follows the open part, held back so that citations still find that open. */
   private seal: SealedContent | undefined
-  /** How many bytes of visible text there were before the open part. */
+  /** Bytes of visible text before the open part. */
   private bytes = 0
   private readonly cited = new Set<string>()
   private readonly decoder: PartDecoder
   private readonly minter: string
 
-  /** Without a context it only observes: it tells no citations and no probabilities. */
+  /** Without a context it only observes: no citations and no log probabilities. */
   constructor(
     private readonly index: number,
     private readonly context?: UpstreamResponseContext,
@@ -68,7 +68,7 @@ export class GeminiCandidateDecoder {
     if (this.context) this.emitMetadata(wire, events)
     if (typeof finishReason !== "string" || finishReason === "FINISH_REASON_UNSPECIFIED") return
     this.endOpen(events)
-    // Where the vendor runs tools itself, more is said behind a first reason: the last one counts, and is told last.
+    // If the vendor runs tools itself, content may follow a first reason: the last one counts and is reported last.
     if (this.context && !this.blocked) this.word = finishReason
     else if (!this.ended) this.emitEnd(finishReason, events)
     this.ended = true
@@ -88,7 +88,7 @@ export class GeminiCandidateDecoder {
     events.push({ type: "candidate-end", candidate: this.index, finish: { reason: "filtered", word: reason } })
   }
 
-  /** Ends what is still open, and says why the answer ended where that is known. */
+  /** Ends open parts and reports the finish reason, if known. */
   close(events: StreamEvent[]): void {
     this.endOpen(events)
     if (this.word !== undefined) this.emitEnd(this.word, events)
@@ -158,7 +158,7 @@ export class GeminiCandidateDecoder {
     events.push({ type: "part-end", candidate, part, ...(sealed && { sealed }) })
   }
 
-  /** Whether it is a call that comes bit by bit: a name, then arguments, then an empty end. */
+  /** True if the call arrives in pieces: a name, then arguments, then an empty end. */
   private takeBit(call: JsonObject, signature: Json | undefined, events: StreamEvent[]): boolean {
     const { name, args, willContinue, partialArgs } = call
     const begins = typeof name === "string" && willContinue === true && args === undefined
@@ -185,7 +185,7 @@ export class GeminiCandidateDecoder {
     if (tokens.length > 0) events.push({ type: "logprobs", candidate: this.index, tokens })
   }
 
-  /** Told again with every event that follows, it is told once. A span in a part that has ended is not told. */
+  /** Each citation is repeated in later events but reported once. A span in a part that has ended is not reported. */
   private cite({ citation, startByte, endByte }: CitedSpan, events: StreamEvent[]): void {
     const { open } = this
     const key = JSON.stringify([citation, startByte, endByte])
@@ -229,7 +229,7 @@ export class GeminiCandidateDecoder {
 
 const HIDDEN: PartStart = { kind: "reasoning", form: "hidden" }
 
-/** What a candidate says beside its content and its end; undefined where that is all. */
+/** A candidate's members other than content and end; undefined if there are none. */
 export function foreignCandidateMembers({
   content: _content,
   finishReason: _finish,

@@ -1,4 +1,4 @@
-// What the vendor says at once: a whole answer, or one event of a stream. Both are read alike.
+// Decodes one chunk: a whole response, or one event of a stream. Both have the same shape.
 
 import type { StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import { isObject, type JsonObject } from "../../../../canonical/json.ts"
@@ -29,7 +29,7 @@ export class GeminiChunkDecoder {
     return events
   }
 
-  /** There is no terminal event: an answer whose every candidate has said why it ended is whole. */
+  /** There is no terminal event: a response is complete when every candidate has a finish reason. */
   isWhole(): boolean {
     if (this.candidates.size === 0) return false
     for (const candidate of this.candidates.values()) if (!candidate.ended) return false
@@ -63,13 +63,13 @@ function streamStart(chunk: JsonObject): StreamEvent {
   }
 }
 
-/** What an answer says beside its candidates, its usage and its names; undefined where that is all. */
+/** A response's members other than candidates, usage and names; undefined if there are none. */
 export function foreignChunkMembers(chunk: JsonObject): JsonObject | undefined {
   const { candidates: _c, usageMetadata: _u, responseId: _r, modelVersion: _m, createTime: _t, ...others } = chunk
   return Object.keys(others).length === 0 ? undefined : others
 }
 
-/** What of a chunk has no canonical word, in the shape of a chunk, for clients of this protocol. */
+/** A chunk's members without a canonical counterpart, in the shape of a chunk, for clients of this protocol. */
 export function foreignChunkEvent(chunk: JsonObject): StreamEvent | undefined {
   const members = foreignChunkMembers(chunk)
   const candidates = (Array.isArray(chunk.candidates) ? chunk.candidates : []).filter(isObject).flatMap((candidate) => {

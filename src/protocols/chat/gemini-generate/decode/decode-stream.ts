@@ -9,7 +9,7 @@ import { brokenEvent, parseData } from "../../../parse-event.ts"
 import { decodeErrorBody } from "../errors.ts"
 import { foreignChunkEvent, GeminiChunkDecoder } from "./decode-stream-chunk.ts"
 
-/** What other protocols' hosts send and this one's clients fail on: an event that says nothing, or only that it is over. */
+/** An empty event or an end marker, which hosts of other protocols send and this protocol's clients fail on. */
 export function isIdle(data: string): boolean {
   const text = data.trim()
   return text === "" || text === "[DONE]"

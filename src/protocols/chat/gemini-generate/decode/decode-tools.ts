@@ -5,7 +5,7 @@ import { isObject, type Json, type JsonObject } from "../../../../canonical/json
 import { toJsonSchema } from "../gemini-schema.ts"
 import { GeminiFieldReader, PROTOCOL, text } from "../passthrough-fields.ts"
 
-/** What the vendor's own tools do. */
+/** The canonical kinds of the vendor's own tools. */
 const HOSTED: Readonly<Record<string, HostedTool["does"]>> = {
   googleSearch: "web-search",
   google_search: "web-search",
@@ -24,7 +24,7 @@ const HOSTED: Readonly<Record<string, HostedTool["does"]>> = {
 
 const DECLARATIONS = ["functionDeclarations", "function_declarations"]
 
-/** An entry may hold several functions, and tools of the vendor's beside them; each is a tool of its own here. */
+/** An entry may hold several functions and also vendor tools; each becomes a separate tool. */
 export function decodeTools(value: readonly Json[]): ToolDefinition[] {
   return value.flatMap((entry, index): ToolDefinition[] => {
     const at = `tools[${index}]`
@@ -66,7 +66,7 @@ function decodeFunction(declared: JsonObject, at: string): FunctionTool {
   }
 }
 
-/** A mode without a canonical word rides along, names and all. */
+/** A mode without a canonical counterpart passes through with its names. */
 export function decodeToolChoice(config: GeminiFieldReader): ToolChoice | undefined {
   return config.take("functionCallingConfig", (value) => {
     if (!isObject(value)) return undefined

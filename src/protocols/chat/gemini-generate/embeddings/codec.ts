@@ -1,4 +1,4 @@
-// Google's embeddings where they are said again: to us, and to upstreams in either of their two forms.
+// Google's embeddings in the embedding lane: for clients, and for upstreams in either of their two forms.
 import {
   type EmbeddingBatch,
   type EmbeddingContent,
@@ -65,7 +65,7 @@ const GATEWAY_MEMBERS = ["model", "models", "fallbacks", "provider"]
 
 function decodeInput(request: JsonObject): EmbeddingInput {
   const members = new GeminiFieldReader(request)
-  // The path names the model; who serves it is the gateway's own business.
+  // The path names the model, and the gateway decides which provider serves it.
   for (const name of GATEWAY_MEMBERS) members.take(name, () => true)
   const content = members.take("content", contentOf) ?? { kind: "text", text: "" }
   const settings = { ...members.within("embedContentConfig", settingsOf), ...settingsOf(members) }
@@ -130,7 +130,7 @@ function operationOf(operation: string, model: string) {
   return { operation, path: pathOf(operation, { model, stream: false }), headers: NO_HEADERS }
 }
 
-/** What rides along with an input is Google's own, and goes back. */
+/** An input's passthrough fields are Google's own and return to it. */
 function reportForeignExtra({ extra }: EmbeddingBatch, losses: Losses): void {
   reportEmbeddingExtra({ extra, inputs: [] }, { losses, to: "Google" })
 }

@@ -14,12 +14,12 @@ const USUAL: Readonly<Record<MediaPart["media"], string>> = {
 
 interface EncodedMedia {
   readonly part: JsonObject
-  /** Whether the kind of file had to be guessed, which the vendor must be told. */
+  /** True if the media type was guessed, because the vendor requires one. */
   readonly guessed?: boolean
 }
 
 interface StoredFileReader {
-  /** Whose files it may read. */
+  /** True if the upstream can read files of this minter. */
   mayRead(mintedBy: string): boolean
 }
 

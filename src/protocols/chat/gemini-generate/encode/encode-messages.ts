@@ -7,7 +7,7 @@ import { isNative, reportForeignFields, restorePassthrough } from "../passthroug
 import type { PartEncoder } from "./encode-part.ts"
 import { generationOf } from "./model-generation.ts"
 
-/** The vendor's documented value for a call whose signature is not there. */
+/** The vendor's documented value for a call without a signature. */
 const NO_SIGNATURE = "skip_thought_signature_validator"
 
 interface OpenContent {
@@ -21,7 +21,7 @@ export class ContentsEncoder {
   readonly written: JsonObject[] = []
   /** The last content, while it may grow. */
   private last: OpenContent | undefined
-  /** What came with results, while others may follow in turns of their own: they stand together. */
+  /** Content that came with results, held back while further results may follow: results must be together. */
   private waiting: OpenContent | undefined
 
   constructor(
@@ -69,7 +69,7 @@ export class ContentsEncoder {
     this.written.push(restorePassthrough({ ...named, parts }, extra))
   }
 
-  /** What was said with results, once no more of them come right behind. */
+  /** Adds held-back content, when no more results follow. */
   finish(): void {
     const { waiting } = this
     this.waiting = undefined
@@ -86,12 +86,12 @@ export class ContentsEncoder {
     this.written.push({ role: content.role, parts: content.parts })
   }
 
-  /** Whether calls were made right before, in a turn of their own: those made at once are then several turns. */
+  /** True if the last turn has calls: calls in consecutive turns were made separately. */
   private goesOn(): boolean {
     return this.last?.role === "model" && this.last.parts.some(({ functionCall }) => functionCall !== undefined)
   }
 
-  /** Of calls made at once only the first bears a signature. */
+  /** Of parallel calls only the first has a signature. */
   private signed(parts: JsonObject[], at: string): JsonObject[] {
     if (!generationOf(this.context.model).demandsSignatures) return parts
     const first = parts.findIndex(({ functionCall }) => functionCall !== undefined)

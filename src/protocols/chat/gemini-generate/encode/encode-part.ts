@@ -1,4 +1,4 @@
-// Canonical parts as this protocol's, in requests and in answers alike. What cannot be said is named in the losses.
+// Encodes parts of requests and responses. Parts that cannot be expressed are reported as losses.
 
 import type {
   ContentPart,
@@ -18,15 +18,15 @@ import { encodeMedia } from "./encode-media.ts"
 
 export interface PartEncodeContext {
   readonly losses: Losses
-  /** Whose seals and files the reader understands. */
+  /** True if the reader understands seals and files of this minter. */
   isOurs(mintedBy: string): boolean
-  /** What is written for the seal of another; absent where it is of no use to the reader. */
+  /** Encodes the seal of another minter; absent if the reader cannot use it. */
   readonly enclose?: (sealed: SealedContent) => string
-  /** Whether files and media may stand inside a tool's result, or only beside it. */
+  /** True if a tool result may contain files and media; otherwise they follow it. */
   readonly mediaInResults: boolean
-  /** Whether only results of tools that a provider ran are told, as in an answer. */
+  /** True if only results of provider-run tools are encoded, as in a response. */
   readonly hostedResults?: boolean
-  /** What a tool that another provider ran is worth to the reader. */
+  /** The weight of losing a call that another provider ran. */
   readonly foreignRuns: Loss["weight"]
 }
 
@@ -36,7 +36,7 @@ export class PartEncoder {
 
   constructor(private readonly encoding: PartEncodeContext) {}
 
-  /** `place` is where the parts stand, for those that do not know. */
+  /** `place` is the path of parts that have none. */
   encode(parts: readonly ContentPart[], place: string): JsonObject[] {
     const written: JsonObject[] = []
     for (const [index, part] of parts.entries()) this.write(part, part.at ?? `${place}[${index}]`, written)
@@ -49,7 +49,7 @@ export class PartEncoder {
     else written.push(...this.wire(part, at).map((wire) => restorePassthrough(wire, part.extra)))
   }
 
-  /** What stands beside a part's content and has no place on this wire. */
+  /** Reports members of a part that this protocol cannot express. */
   private reportPartExtras(part: ContentPart, at: string): void {
     if (part.cacheMark) this.lose(`${at}.cache_control`, "Gemini decides on its own what it caches.")
     reportForeignFields(part.extra, { at, losses: this.encoding.losses })
@@ -81,7 +81,7 @@ export class PartEncoder {
     return this.encoding.hostedResults === true || this.calls.get(callId)?.runsAt === "provider"
   }
 
-  /** In answers citations are told beside the content, by whoever writes it. */
+  /** In responses, citations are outside the content and encoded separately. */
   private citations(count: number, at: string): void {
     if (count > 0 && !at.startsWith("candidates["))
       this.lose(`${at}.citations`, "Gemini does not accept citations in a request.")

@@ -1,4 +1,4 @@
-// A canonical request as a generateContent body. What stays from turn to turn stands first, so that caches hit.
+// Encodes a generateContent request. Members that do not change between turns come first, for prompt caches.
 
 import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"

@@ -1,4 +1,4 @@
-// What whole answers and streams write alike: parts for clients, why an answer ended, and what it cannot say.
+// Shared by whole and streamed responses: the part encoder, and losses of usage.
 
 import { encloseSeal } from "../../../../canonical/chat/sealed-content.ts"
 import type { Loss } from "../../../../canonical/loss.ts"
@@ -7,7 +7,7 @@ import type { ClientResponseContext } from "../../../chat-codec.ts"
 import { PROTOCOL } from "../passthrough-fields.ts"
 import { PartEncoder } from "./encode-part.ts"
 
-/** Seals cross the client in an envelope, so that each comes back to whoever made it. */
+/** Seals cross the client in an envelope, so that each returns to its minter. */
 export function answerParts({ losses }: ClientResponseContext): PartEncoder {
   return new PartEncoder({
     losses,
@@ -19,7 +19,7 @@ export function answerParts({ losses }: ClientResponseContext): PartEncoder {
   })
 }
 
-/** Whether there was something to report. */
+/** True if there was a loss to report. */
 export function reportUsage({ cacheWrite, cacheWrite1h }: Usage, losses: Loss[]): boolean {
   if (!cacheWrite && !cacheWrite1h) return false
   const why = "Gemini includes cache writes in the prompt tokens."

@@ -12,13 +12,13 @@ import { generationOf } from "./model-generation.ts"
 
 interface SettingsEncodeContext {
   readonly context: UpstreamRequestContext
-  /** Whether the request was made in this protocol, so that its schemas go back as they came. */
+  /** True if the request came in this protocol, so that its schemas return unchanged. */
   readonly native: boolean
 }
 
 const MAX_STOPS = 5
 const MAX_SEED = 2 ** 31 - 1
-/** What every model with a budget takes. */
+/** A budget that every model with budgets accepts. */
 const MAX_BUDGET = 24_576
 
 export function encodeSettings(settings: ChatSettings, encoding: SettingsEncodeContext): JsonObject {
@@ -119,7 +119,7 @@ function encodeReasoning(wish: ReasoningSettings | undefined, context: UpstreamR
   return { ...encodeShow(wish, context), ...encodeDepth(wish, context) }
 }
 
-/** The vendor tells no thoughts unless asked to, where other hosts tell them of themselves. */
+/** The vendor returns reasoning only on request; other hosts return it by default. */
 function encodeShow(
   { show, effort, budgetTokens }: ReasoningSettings,
   { showsThoughts }: UpstreamRequestContext,
@@ -171,7 +171,7 @@ function encodeBudget(
 ): JsonObject {
   const near = (path: string, why: string) => context.losses.push({ path, weight: "hint", how: "approximated", why })
   const requested = budgetTokens ?? budgetOf(effort ?? "medium")
-  // What is negative lets the model think as long as it likes.
+  // A negative budget lets the model decide.
   const budget = requested < 0 ? requested : Math.max(min, Math.min(max, requested))
   if (budgetTokens === undefined) {
     near("reasoning.effort", `This model accepts a token budget; ${effort} is sent as ${budget}.`)

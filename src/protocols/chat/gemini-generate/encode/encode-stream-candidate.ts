@@ -16,7 +16,7 @@ export type CandidateEvent = Extract<StreamEvent, { candidate: number }>
 
 interface PendingPart {
   readonly start: PartStart
-  /** What has come and is not written. */
+  /** Text that has arrived and is not yet written. */
   text: string
   sealed?: SealedContent | undefined
   ended: boolean
@@ -103,7 +103,7 @@ export class GeminiCandidateEncoder {
     return this.rest()
   }
 
-  /** What waited, where nothing more will come. */
+  /** Writes held-back parts when no more events will come. */
   rest(): JsonObject[] {
     for (const part of this.parts.values()) part.ended = true
     return this.flush()
@@ -145,7 +145,7 @@ export class GeminiCandidateEncoder {
     return written
   }
 
-  /** Most of a stream is this: said without ado. */
+  /** The common case of a stream: a text delta. */
   private grown(number: number, start: PartStart, text: string): JsonObject {
     if (start.kind === "reasoning") return this.encodeContent([{ text, thought: true }])
     const known = this.texts.get(number)
@@ -170,7 +170,7 @@ export class GeminiCandidateEncoder {
   }
 }
 
-/** What may be written bit by bit. A call must be whole. */
+/** True for parts that may be written in pieces. A call must be complete. */
 function growsByText({ kind }: PartStart): boolean {
   return kind === "text" || kind === "refusal" || kind === "reasoning"
 }

@@ -22,10 +22,10 @@ export function encodeStream(context: ClientResponseContext): StreamWriter {
 
 class GeminiStreamEncoder implements StreamWriter {
   private readonly candidates = new Map<number, GeminiCandidateEncoder>()
-  /** What the next chunk tells beside its candidate. */
+  /** Members of the next chunk other than its candidate. */
   private ownMembers: JsonObject | undefined
   private usage: Usage | undefined
-  /** Whether the answer is one of this protocol, which tells what it has no word for in its own. */
+  /** True if the response came in this protocol, so that its foreign members are written. */
   private native = false
   private reported = false
   private begun = false
@@ -108,7 +108,7 @@ class GeminiStreamEncoder implements StreamWriter {
     return written
   }
 
-  /** What has been used so far goes with whatever is written next. Plain assignments: this runs for every word. */
+  /** Each chunk has the usage so far. Plain assignments: this runs for every token. */
   private chunk(candidates: readonly JsonObject[]): string {
     const chunk: GeminiDraft = {}
     if (candidates.length > 0) chunk.candidates = candidates

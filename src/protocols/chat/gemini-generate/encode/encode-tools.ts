@@ -1,4 +1,4 @@
-// Canonical tools and the choice among them, as the vendor takes them: all functions in one entry, its own beside it.
+// Encodes tools and the choice among them: all functions in one entry, the vendor's own tools in others.
 
 import type {
   ChatRequest,
@@ -154,7 +154,7 @@ class GeminiToolEncoder {
   private only(names: readonly string[], mode: "ANY" | "VALIDATED"): JsonObject {
     const known = names.filter((name) => this.functions.has(name))
     const [other] = names.filter((name) => !this.functions.has(name))
-    // What nobody declared is the caller's to be told of, by the vendor.
+    // The vendor reports an undeclared tool to the caller.
     if (other === undefined || !this.request.tools.some((tool) => tool.kind === "hosted" && tool.name === other)) {
       return { mode, allowedFunctionNames: names }
     }

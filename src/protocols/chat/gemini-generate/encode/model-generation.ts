@@ -1,7 +1,7 @@
-// What the vendor's models of different generations take. Their names tell the generation.
+// The capabilities of the vendor's model generations, which their names reveal.
 
 export interface ModelGeneration {
-  /** How hard to think is said in a word; before, as a number of tokens. */
+  /** True if reasoning is set by level; older models take a token budget. */
   readonly thinksByLevel: boolean
   /** The least number of thinking tokens. */
   readonly leastBudget: number
@@ -9,7 +9,7 @@ export interface ModelGeneration {
   readonly demandsSignatures: boolean
   /** A tool's result may hold media. */
   readonly mediaInResults: boolean
-  /** The vendor's own tools may stand beside functions. */
+  /** True if the vendor's own tools may be combined with functions. */
   readonly mixesTools: boolean
 }
 

@@ -62,8 +62,8 @@ function turnOf(turn: ConversationTurn, fields: FieldReader, written: ChatWritin
 }
 
 /**
- * The parts of an instruction that stands before all turns; undefined for any other turn. What its message said beside
- * them stands on the first of them.
+ * The parts of an instruction before the first turn; undefined for any other turn. The first part keeps the message's
+ * own members.
  */
 function openingParts({ role, parts, extra }: ConversationTurn, isFirst: boolean): readonly ContentPart[] | undefined {
   const [first, ...others] = parts
@@ -97,7 +97,7 @@ function decodeAssistant(fields: FieldReader, at: string): ConversationTurn {
   return turnOf({ at, role: "assistant", parts }, fields, { ...content?.written, ...noCalls })
 }
 
-/** What is empty is left to ride along: some hosts want it back all the same. */
+/** Empty members pass through: some hosts require them back. */
 function decodeReasoning(fields: FieldReader, at: string): ReasoningPart | undefined {
   const nonEmpty = (value: Json) => (value === "" ? undefined : text(value))
   const word = (["reasoning_content", "reasoning"] as const).find((name) => fields.peek(name, nonEmpty) !== undefined)
@@ -116,7 +116,7 @@ function decodeReasoning(fields: FieldReader, at: string): ReasoningPart | undef
   }
 }
 
-/** What OpenRouter's pieces of reasoning say, and in which form. */
+/** The text and form of OpenRouter's reasoning details. */
 export function readReasoningDetails(details: readonly Json[]): { form: ReasoningPart["form"]; joined: string } {
   let joined = ""
   let form: ReasoningPart["form"] | undefined

@@ -11,7 +11,7 @@ export interface DecodedContent {
   readonly written: ChatWriting
 }
 
-/** `at` is the message's place. What is no content of this protocol is undefined, and rides along. */
+/** `at` is the message's path. Undefined if the value is not content of this protocol; then it passes through. */
 export function decodeContent(content: Json, at: string): DecodedContent | undefined {
   if (content === "") return { parts: [], written: { content: "empty" } }
   if (typeof content === "string") {
@@ -70,7 +70,7 @@ const PARTS: Readonly<
       return media("audio", { at: "inline", mediaType, base64: data })
     }),
   file: (fields) => fields.within("file", decodeFile),
-  /** Mistral's: what was thought, among what was said. */
+  /** Mistral's reasoning, which is a part of the content. */
   thinking(_, value) {
     const thought = thoughtIn(value)
     return thought === undefined

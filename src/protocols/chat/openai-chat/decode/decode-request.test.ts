@@ -1,4 +1,4 @@
-// What a chat completions request says, in canonical words.
+// Decoding chat completions requests.
 import { expect, test } from "bun:test"
 import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
 import type { Json, JsonObject } from "../../../../canonical/json.ts"

@@ -1,4 +1,4 @@
-// What hosts answer, in canonical words: whole and in a stream alike.
+// Decoding hosts' responses, whole and streamed alike.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { recorded, recordings, streamText } from "../../../../../test/conformance/recorded.ts"

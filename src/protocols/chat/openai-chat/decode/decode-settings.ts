@@ -55,7 +55,7 @@ function smallestLimit(fields: FieldReader): { readonly name: string; readonly v
   return { name: "max_completion_tokens", value: older === undefined ? newer : Math.min(newer, older) }
 }
 
-/** The first of these members that says something; a second one rides along. */
+/** The first of these members with a value; a second one passes through. */
 function either<T>(
   fields: FieldReader,
   names: readonly string[],
@@ -126,7 +126,7 @@ const OTHER_WISHES: readonly (readonly [name: string, read: (value: JsonObject) 
   ["extra_body", googleWish],
 ]
 
-/** How hard to think, where another member than OpenAI's says it. */
+/** Reasoning settings from members that are not OpenAI's. */
 export function reasoningIn(body: JsonObject): ReasoningSettings | undefined {
   for (const [name, read] of OTHER_WISHES) {
     const value = body[name]

@@ -15,15 +15,15 @@ interface OpenToolCall {
 
 type StartPart = (start: PartStart, events: StreamEvent[]) => number
 
-/** Where the one call of the older form stands, which has no number. */
+/** The index of the only call in the older form, which has none. */
 const LEGACY = -1
 
 export class ToolCallStreamDecoder {
-  /** Whether the caller is to run a tool. */
+  /** True if the caller has to run a tool. */
   hasCalls = false
   private count = 0
   private readonly open = new Map<number, OpenToolCall>()
-  /** The calls that the host has run itself: their ids, and whether their results have been told. */
+  /** Calls that the host ran itself: their ids, and if their results have been reported. */
   private readonly ran = new Map<number, { readonly id: string; answered: boolean }>()
 
   constructor(
@@ -52,7 +52,7 @@ export class ToolCallStreamDecoder {
     this.open.clear()
   }
 
-  /** Groq's: tools that it ran itself, told again when their output is there. */
+  /** Tools that Groq ran itself, repeated when their output is available. */
   executed(tools: Json, events: StreamEvent[]): void {
     for (const [position, tool] of (Array.isArray(tools) ? tools : []).entries()) {
       if (!isObject(tool)) continue
@@ -100,7 +100,7 @@ export class ToolCallStreamDecoder {
     this.appendText(open.part, isCustom ? input : args, events)
   }
 
-  /** Calls without a number are told apart by their ids; so are calls that a host gives the same number. */
+  /** Calls without an index are distinguished by id; so are calls to which a host gives the same index. */
   private indexOf(call: JsonObject, { id, named, position }: { id: string; named: boolean; position: number }): number {
     const index = typeof call.index === "number" ? call.index : position
     const open = this.open.get(index)

@@ -20,7 +20,7 @@ import { mergeDetails } from "./decode-stream-reasoning.ts"
 interface OpenTextPart {
   readonly part: number
   readonly kind: "text" | "refusal" | "reasoning"
-  /** Of reasoning: where it stood, and what came with it. */
+  /** For reasoning: its member and details. */
   readonly member?: string | undefined
   readonly details: JsonObject[]
 }
@@ -123,7 +123,7 @@ export class ChatCandidateDecoder {
     events.push({ type: "part-delta", candidate: this.index, part: this.open.part, text: value })
   }
 
-  /** Mistral's content may be a list, in which what was thought stands too. */
+  /** Mistral's content may be a list that also contains reasoning. */
   private piece(piece: Json, events: StreamEvent[]): void {
     if (!isObject(piece)) return
     const thought = thoughtIn(piece)
@@ -146,7 +146,9 @@ export class ChatCandidateDecoder {
     }
   }
 
-  /** What is spoken comes with its own text. The sound is kept: a part that does not grow is told when it is all there. */
+  /**
+   * Audio comes with a transcript. It is collected, because a part that does not grow is reported when it is complete.
+   */
   private appendAudio(audio: Json, events: StreamEvent[]): void {
     if (!isObject(audio)) return
     this.text("text", audio.transcript, events)

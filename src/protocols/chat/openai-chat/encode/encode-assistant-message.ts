@@ -1,4 +1,4 @@
-// An assistant's turn as one message: its reasoning, what it said, and the tools it called.
+// Encodes an assistant's turn as one message: reasoning, content and tool calls.
 
 import type { ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart, ReasoningPart, ToolCallPart } from "../../../../canonical/chat/content-part.ts"
@@ -10,7 +10,7 @@ import { type ChatReasoningSeal, openCall, openReasoning } from "../seals.ts"
 import { type ChatEncodeContext, maySendSeal } from "./encode-context.ts"
 import { encodeContent } from "./encode-part.ts"
 
-/** Undefined where nothing of it can be said: a message without content is refused. */
+/** Undefined if no part of it can be expressed: a message without content is refused. */
 export function encodeAssistant(turn: ConversationTurn, encodeContext: ChatEncodeContext): Json | undefined {
   const { content: form, plain } = writingOf(turn.extra)
   const thought: JsonDraft = {}
@@ -103,7 +103,7 @@ function calledMember(part: ToolCallPart, { own }: ChatEncodeContext): JsonDraft
   const { name, arguments: args, extra } = part
   const absent = writingOf(extra).word?.split(",") ?? []
   if (!own) {
-    // Tools whose input is text are functions of one string there.
+    // Tools with text input are functions of one string there.
     const text = part.input === "text" ? JSON.stringify({ input: args }) : args === "" ? "{}" : args
     return { function: { name, arguments: text } }
   }

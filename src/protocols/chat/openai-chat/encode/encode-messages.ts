@@ -17,7 +17,7 @@ export function encodeMessages(request: ChatRequest, encodeContext: ChatEncodeCo
   const { instructions, turns } = request
   const messages: Json[] = groupInstructionMessages(instructions).map((parts) => encodeOpening(parts, encodeContext))
   if (lacksWord(request, encodeContext)) messages.push(jsonInstruction(encodeContext))
-  // What is said between a call and its result waits for the result.
+  // Messages between a call and its result wait for the result.
   let waiting: Json[] = []
   for (const turn of encodeContext.own ? turns : joinToolTurns(turns)) {
     if (turn.role === "assistant") {
@@ -37,8 +37,8 @@ export function encodeMessages(request: ChatRequest, encodeContext: ChatEncodeCo
 }
 
 /**
- * Whether JSON is wanted, for which the vendor demands that the word be said. It is looked for only where a conversation
- * begins, so that what stands there does not change as it goes on.
+ * True if JSON mode is requested but the word is missing, which the vendor requires in the prompt. Only the beginning
+ * of a conversation is searched, so that the prefix stays the same as it continues.
  */
 function lacksWord({ settings: { format }, instructions, turns }: ChatRequest, { own }: ChatEncodeContext): boolean {
   if (own || format?.kind !== "json") return false
@@ -51,7 +51,7 @@ function jsonInstruction({ context: { losses } }: ChatEncodeContext): Json {
   return { role: "system", content: "Answer in JSON." }
 }
 
-/** Calls that are answered together stand in one message. */
+/** Calls that are answered together are put in one message. */
 function joinToolTurns(turns: readonly ConversationTurn[]): ConversationTurn[] {
   const joined: ConversationTurn[] = []
   for (const turn of turns) {

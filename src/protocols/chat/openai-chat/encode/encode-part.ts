@@ -10,7 +10,7 @@ import { type ChatEncodeContext, unsupportedSetting, writeMark } from "./encode-
 
 interface ContentForm {
   readonly content: ChatWriting["content"]
-  /** How several texts are written as one; as a list where absent. */
+  /** The separator that joins several texts into one; a list if absent. */
   readonly between?: string
 }
 
@@ -27,13 +27,13 @@ export function encodeContent(
   return texts.length > 1 && between === undefined ? encoded : texts.join(between ?? "")
 }
 
-/** The text of a part that says nothing beside it. */
+/** The text of a part without other members. */
 function plainText(part: Json): string | undefined {
   if (!isObject(part) || part.type !== "text" || Object.keys(part).length !== 2) return undefined
   return typeof part.text === "string" ? part.text : undefined
 }
 
-/** Undefined for what cannot stand in a content, which is named as lost. */
+/** Undefined for a part that content cannot contain, which is reported as lost. */
 export function encodePart(part: ContentPart, encodeContext: ChatEncodeContext): Json | undefined {
   const { losses } = encodeContext.context
   const at = part.at ?? ""
@@ -50,7 +50,7 @@ export function encodePart(part: ContentPart, encodeContext: ChatEncodeContext):
   return restorePassthrough(draft, withoutMessage(part.extra, written), { at, losses })
 }
 
-/** An instruction's part may carry what its message said beside it, which is not the part's. */
+/** An instruction's part may carry members of its message, which are not the part's. */
 function withoutMessage(extra: ContentPart["extra"], { opens }: ChatWriting): ContentPart["extra"] {
   if (!extra || !opens?.members) return extra
   const names = opens.members
@@ -147,7 +147,7 @@ function encodeFile(part: MediaPart, encodeContext: ChatEncodeContext): JsonDraf
   return { type: "file", file: { ...(filename !== undefined && { filename }), file_data: data } }
 }
 
-/** What is text anyhow is understood by every model; files only by some. */
+/** Every model understands text; only some understand files. */
 export function textOf(source: MediaPart["source"]): string | undefined {
   if (source.at === "text") return source.text
   if (source.at !== "inline" || !source.mediaType.startsWith("text/")) return undefined

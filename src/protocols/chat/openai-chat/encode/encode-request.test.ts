@@ -1,4 +1,4 @@
-// What other protocols' requests become here, and what of them is lost. Every body must pass this protocol's own checks.
+// Encoding requests of other protocols, with their losses. Every body must pass this protocol's own checks.
 import { describe, expect, test } from "bun:test"
 import type { ChatRequest, ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart, MediaPart } from "../../../../canonical/chat/content-part.ts"

@@ -1,5 +1,5 @@
-// A canonical request in the words of chat completions. The messages come last, so that a conversation that goes on
-// only adds to the bytes of what was said before.
+// Encodes a chat completions request. The messages come last, so that a conversation only appends bytes to the previous
+// request.
 
 import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"

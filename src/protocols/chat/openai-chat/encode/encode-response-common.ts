@@ -1,4 +1,4 @@
-// What whole answers and streams have in common: ids, finish reasons, and the naming of what a client cannot be told.
+// Shared by whole and streamed responses: ids, media, and losses of parts that a client cannot receive.
 
 import type { ContentPart, MediaPart } from "../../../../canonical/chat/content-part.ts"
 import type { Losses } from "../../../../canonical/loss.ts"
@@ -19,14 +19,14 @@ export function callId(id: string, { context, index }: { context: ClientResponse
   return id === "" ? `call_${context.id}${index}` : id
 }
 
-/** Whether the caller asked in the form that has `function_call` for an answer. */
+/** True if the request uses `functions`, so that the response has `function_call`. */
 export function requestsLegacy({ request }: ClientResponseContext): boolean {
   return writingOf(request.extra).legacy === true
 }
 
 export const ONE_CALL = "a second call, where the request has `functions`"
 
-/** Why a part of an answer cannot be told; undefined where it can. */
+/** The reason why a part cannot be expressed; undefined if it can. */
 export function unsupportedReason(
   part: Pick<ContentPart, "kind"> & { runsAt?: string; media?: string },
 ): string | undefined {
@@ -41,7 +41,7 @@ export function reportPart(what: string, { path, losses }: { path: string; losse
   losses.push(dropped.hint(path, `chat completions has no place for ${what}`))
 }
 
-/** A part that does not grow, as a member of a message or delta; undefined where it cannot be told. */
+/** A part that does not grow, as a member of a message or delta; undefined if it cannot be expressed. */
 export function mediaMember(
   part: MediaPart,
   context: ClientResponseContext,

@@ -1,4 +1,4 @@
-// What clients are told: whole answers and streams, as strict clients and OpenAI's own library take them.
+// Encoding whole responses and streams, as strict clients and OpenAI's own library accept them.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import OpenAI from "openai"
@@ -307,7 +307,7 @@ describe("streams", () => {
     )
   })
 
-  /** What was said in each kind, and the calls. */
+  /** The joined text of each kind, and the calls. */
   function textsOf({ candidates: [candidate] }: ChatResponse) {
     const texts = { text: "", refusal: "", reasoning: "" }
     const calls: string[] = []

@@ -43,7 +43,7 @@ export function encodeSettings(request: ChatRequest, encodeContext: ChatEncodeCo
   return draft
 }
 
-/** Of the members that the host knows: models that reason refuse the older one at OpenAI. */
+/** The first member that the host knows: at OpenAI, reasoning models refuse the older one. */
 function limitMember({ written, context: { reasons, limitMembers = ["max_tokens"] } }: ChatEncodeContext): string {
   const wished = written.limit ?? (reasons ? "max_completion_tokens" : "max_tokens")
   return limitMembers.includes(wished) ? wished : (limitMembers[0] ?? wished)

@@ -35,13 +35,13 @@ export function encodeStream(context: ClientResponseContext): StreamWriter {
 
 /** One part of a choice: how what it grows by is written. */
 interface OpenChatPart {
-  /** The JSON before and after its text; undefined for parts that are not told. */
+  /** The JSON before and after its text; undefined for parts that are not written. */
   readonly around: readonly [before: string, after: string] | undefined
   readonly kind: PartStart["kind"]
-  /** Where its text begins in the text of the choice. */
+  /** The start of its text in the text of the choice. */
   readonly start: number
   grown: boolean
-  /** What is cited for all of its text, which is not all there yet. */
+  /** Citations for its whole text, which is not complete yet. */
   readonly cited: Citation[]
 }
 
@@ -67,7 +67,7 @@ class ChatStreamEncoder implements StreamWriter {
 
   constructor(private readonly context: ClientResponseContext) {
     this.isLegacy = requestsLegacy(context)
-    // OpenAI's own chunks say so where usage was asked for.
+    // OpenAI's own chunks have this member if usage was requested.
     this.tail = context.usageRequested ? `],"usage":null}\n\n` : "]}\n\n"
   }
 

@@ -1,4 +1,4 @@
-// Tools, and which of them shall be called, in this protocol's words.
+// Encodes tools and the choice among them.
 
 import type { ChatRequest, ToolChoice, ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import { isObject, type Json } from "../../../../canonical/json.ts"
@@ -70,7 +70,7 @@ const ONE_STRING: Json = {
 function functionOf(tool: Exclude<ToolDefinition, HostedToolEntry>, { own, context }: ChatEncodeContext): JsonDraft {
   const named = { name: tool.name, ...(tool.description !== undefined && { description: tool.description }) }
   if (tool.kind === "custom") {
-    // Of the hosts that are spoken to in chat completions only OpenAI's own knows tools that take text.
+    // Of the hosts with chat completions, only OpenAI's knows tools with text input.
     const weight = isObject(tool.format) && tool.format.type !== "text" ? "meaning" : "hint"
     const why = "a plain-text tool becomes a function with one string parameter"
     context.losses.push(approximated[weight](tool.at ?? "", why))
@@ -89,7 +89,7 @@ function functionOf(tool: Exclude<ToolDefinition, HostedToolEntry>, { own, conte
   }
 }
 
-/** What takes an object must say so here. */
+/** A schema must state that it is an object. */
 function objectSchema(schema: Json | undefined): Json | undefined {
   if (!isObject(schema) || schema.type !== undefined) return schema
   return { type: "object", ...(schema.properties === undefined && { properties: {} }), ...schema }
@@ -116,7 +116,7 @@ function encodeToolChoice(choice: ToolChoice, { sentKinds, encodeContext }: Tool
       allowed_tools: { mode, tools: names.map((name) => encodeToolName(name, sentKinds)) },
     }
   }
-  // Without a tool there is nothing to choose, and to say so is refused.
+  // Without tools, a tool choice is refused.
   if (!encodeContext.own && sentKinds.size === 0) {
     if (choice.mode === "required") throw missingForcedTool()
     return undefined

@@ -1,4 +1,4 @@
-// The list of what was said to a response: every item whole, with an id, and a page of them at a time.
+// Lists the input items of a response: complete, with ids, and in pages.
 import { GatewayError } from "../../../../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 
@@ -41,7 +41,7 @@ function invalid(param: string, must: string): GatewayError {
   return new GatewayError("invalid_parameter", `\`${param}\` ${must}.`, { param })
 }
 
-/** What ids begin with, by the type of their item. */
+/** Id prefixes by item type. */
 const PREFIXES: Readonly<Record<string, string>> = {
   message: "msg",
   reasoning: "rs",
@@ -60,7 +60,7 @@ function itemsOf({ responseId, input }: InputListSource): (JsonObject & { readon
   })
 }
 
-/** A text alone as the one part that says the same. */
+/** A plain text as a list of one part. */
 function contentOf({ role, content }: JsonObject): Json {
   if (typeof content !== "string") return content ?? []
   if (role !== "assistant") return [{ type: "input_text", text: content }]

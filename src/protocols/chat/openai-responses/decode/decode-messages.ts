@@ -1,4 +1,5 @@
-// An item of a request's input as a turn. Items that only this protocol understands are turns of one foreign part.
+// Decodes a request's `input` into instructions and turns. Items that only this protocol understands are turns of one
+// foreign part.
 
 import type { ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart, ToolCallPart } from "../../../../canonical/chat/content-part.ts"
@@ -154,7 +155,7 @@ function decodeRemoteCall({ object: item }: FieldReader, at: string): Conversati
   return { at, role: "assistant", parts }
 }
 
-/** An item whose seal is one of ours is what its seal says; any other goes back as it came. */
+/** An item with one of the gateway's seals is restored from it; any other returns unchanged. */
 function decodeReasoning(fields: FieldReader, at: string): ConversationTurn {
   const summary = textsOf(fields.peek("summary", (value) => value))
   const content = textsOf(fields.peek("content", (value) => value))
@@ -208,8 +209,8 @@ export function decodeInput(input: string | readonly Json[] | undefined): Decode
 }
 
 /**
- * The parts of an instruction that stands before all turns; undefined for any other turn. What its message said beside
- * them stands on the first of them.
+ * The parts of an instruction before the first turn; undefined for any other turn. The first part keeps the message's
+ * own members.
  */
 function openingParts({ role, parts, extra }: ConversationTurn): readonly ContentPart[] | undefined {
   const [first, ...others] = parts
@@ -231,7 +232,7 @@ function callSealIn({ parts: [part] }: ConversationTurn): ToolCallSeal | undefin
   return part?.kind === "reasoning" && part.sealed ? openCallSeal(part.sealed) : undefined
 }
 
-/** Puts seals back on their calls. Items with seals stand before their calls; earlier releases put them behind. */
+/** Puts seals back on their calls. Items with seals precede their calls; earlier releases put them after. */
 function withCallSeals(turns: readonly ConversationTurn[], seals: readonly ToolCallSeal[]): ConversationTurn[] {
   const byCall = new Map(seals.map(({ callId, sealed }) => [callId, sealed]))
   return turns.map((turn) => {

@@ -11,8 +11,9 @@ import { flatName } from "../tools/tool-namespaces.ts"
 type OutputCallStart = Extract<PartStart, { kind: "tool-call" }>
 
 /**
- * The start of a call, for items that are one: the client's own, or one the provider runs. `customTools` are the tools
- * with text input that the request declares, where they are known: xAI tells its own searches as calls of such tools.
+ * The start of a call, for items that are calls: of the client's tools, or of tools that the provider runs.
+ * `customTools` are the tools with text input that the request declares, if known: xAI reports its own searches as
+ * calls of such tools.
  */
 export function callIn(item: JsonObject, customTools?: ReadonlySet<string>): OutputCallStart | undefined {
   const { type, call_id, id, name, namespace, server_label } = item
@@ -35,7 +36,7 @@ export function callIn(item: JsonObject, customTools?: ReadonlySet<string>): Out
 }
 
 interface HostedRun {
-  /** What it was made with, as text. */
+  /** The call's arguments, as text. */
   readonly arguments: string
   readonly result?: ToolResultPart | MediaPart
 }

@@ -15,11 +15,11 @@ export interface DecodedItemContent {
 interface ContentLocation {
   /** The path of the member that holds it. */
   readonly at: string
-  /** What texts are called here. */
+  /** The type of texts at this position. */
   readonly word: "input_text" | "output_text"
 }
 
-/** What is no content of this protocol is undefined, and rides along. */
+/** Undefined if the value is not content of this protocol; then it passes through. */
 export function decodeContent(content: Json, place: ContentLocation): DecodedItemContent | undefined {
   if (content === "") return { parts: [], written: { content: "empty" } }
   if (typeof content === "string") return { parts: [{ kind: "text", at: place.at, text: content }], written: {} }

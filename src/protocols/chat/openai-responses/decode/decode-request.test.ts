@@ -8,7 +8,7 @@ import { encloseCallSeal } from "../seals.ts"
 const decodeWith = (more: JsonObject) => decoded({ model: "a/b", input: "hi", ...more })
 const talk = (...input: Json[]) => decoded({ model: "a/b", input })
 
-/** Turns as they read to another protocol: without what rides along. */
+/** Turns as other protocols see them: without passthrough fields. */
 function turnsOf({ turns }: ChatRequest): unknown {
   return turns.map(({ role, parts }) => [role, ...parts.map(({ extra: _, ...part }) => part)])
 }

@@ -1,4 +1,4 @@
-// A responses request in canonical words. Its `extra` is always there, if empty: it says whose words these were.
+// Decodes a responses request. Its `extra` is always present, if empty: it names the protocol of the request.
 
 import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
@@ -47,7 +47,7 @@ export function decodeRequest(body: JsonObject): ChatRequest {
   }
 }
 
-/** Members whose usual values say nothing. `store` is the gateway's to see to. */
+/** Members with their default values. The gateway owns `store`. */
 function quietMembers(fields: FieldReader): JsonObject {
   const quiet: JsonDraft = {}
   const usual: [string, (value: Json) => boolean][] = [

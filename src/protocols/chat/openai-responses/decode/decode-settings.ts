@@ -11,7 +11,7 @@ interface DecodedResponsesSettings {
   readonly written: ResponsesWriting
 }
 
-/** That the seals of reasoning are told: they always are. */
+/** The `include` value for seals of reasoning, which are always sent. */
 export const SEALS = "reasoning.encrypted_content"
 export const LOGPROBS = "message.output_text.logprobs"
 
@@ -48,7 +48,7 @@ export function decodeSettings(fields: FieldReader): DecodedResponsesSettings {
   }
 }
 
-/** What else there is to include is told by the tools of this protocol, and goes the way they go. */
+/** Other `include` values concern tools of this protocol and pass through with them. */
 function readInclude(value: Json): string[] | undefined {
   const names = list(value)?.flatMap((each) => text(each) ?? [])
   return names && names.length === list(value)?.length ? names : undefined
@@ -61,11 +61,11 @@ function decodeLogprobs(
   const others = fields.take("top_logprobs", finite)
   const included = include?.includes(LOGPROBS) ?? false
   if (others === undefined) return included ? { logprobs: 0, written: { alternatives: "absent" } } : {}
-  // Without alternatives, and not included, none are told.
+  // Without alternatives and without the include, no log probabilities are returned.
   return others === 0 && !included ? { written: { plain: { top_logprobs: 0 } } } : { logprobs: others }
 }
 
-/** The first of these members that says something; a second one rides along. */
+/** The first of these members with a value; a second one passes through. */
 function either<T>(
   fields: FieldReader,
   names: readonly string[],

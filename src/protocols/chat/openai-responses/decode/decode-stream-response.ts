@@ -1,5 +1,5 @@
-// A response as its events come in: knows which parts of its items are open, and writes the events by which they grow.
-// An item that comes whole is told by its end alone, so that what is read of a stream and of a whole answer is the same.
+// Decodes a response's events, tracking the open parts of its items. An item that arrives whole is decoded from its
+// last event, so that a stream and a whole response decode to the same.
 
 import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
@@ -179,7 +179,7 @@ export class ResponsesStreamDecoder {
     events.push({ type: "logprobs", candidate: 0, tokens })
   }
 
-  /** One part of a message that is whole: what of it has not been told yet, and its end. */
+  /** Reports the rest and the end of one message part that is complete. */
   private content(
     part: JsonObject,
     { item, index }: { item: OpenItemParts; index: number },
@@ -187,7 +187,7 @@ export class ResponsesStreamDecoder {
   ): void {
     const isRefusal = part.type === "refusal"
     if (!isRefusal && part.type !== "output_text") {
-      // What was thought has its end with its item, where its seal stands.
+      // Reasoning ends with its item, which has the seal.
       if (!this.context || part.type === "reasoning_text" || item.has(`other.${index}`)) return
       const start = { kind: "whole", part: { kind: "foreign", protocol: PROTOCOL, value: part } } as const
       this.endPart(this.partAt(item, { place: `other.${index}`, start }, events), events)
@@ -207,7 +207,7 @@ export class ResponsesStreamDecoder {
     this.endPart(open, events)
   }
 
-  /** The seal stands on the last of an item's parts; on one without text where nothing is shown. */
+  /** The seal goes on the last part of an item; if nothing is visible, on a part without text. */
   private endReasoning(item: JsonObject, open: OpenItemParts, events: StreamEvent[]): void {
     const sealed = this.sealOf(item)
     for (const [form, pieces] of [
@@ -231,7 +231,7 @@ export class ResponsesStreamDecoder {
     return typeof data === "string" ? { mintedBy: "openai", data } : undefined
   }
 
-  /** What a call was made with, where nothing told it on the way, and what came of it, where it ran there. */
+  /** The call's arguments, if no earlier event had them, and its result, if the provider ran it. */
   private endCall(item: JsonObject, { call, open }: CompletedCall, events: StreamEvent[]): void {
     if (open.ended) return
     const { arguments: args, result } = hostedRunIn(item, call)
@@ -258,7 +258,7 @@ export class ResponsesStreamDecoder {
 
 const TEXT: PartStart = { kind: "text" }
 
-/** Texts of a message stand beside each other; those of reasoning are one, and so is what a call is made with. */
+/** Texts of a message are separate parts; those of reasoning are one part, and so are a call's arguments. */
 function placeOf(start: PartStart, index: number): string {
   if (start.kind === "tool-call") return ""
   return start.kind === "reasoning" ? start.form : `${start.kind}.${index}`

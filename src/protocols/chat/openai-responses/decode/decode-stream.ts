@@ -18,12 +18,12 @@ export function decodeStream(context?: UpstreamResponseContext): StreamStep<SseF
       const event = parseEvent(data)
       return event ? take(event, response) : [brokenEvent()]
     },
-    /** There is a terminal event, and nothing else says that the answer is whole. */
+    /** Only the terminal event shows that the response is complete. */
     finish: () => [],
   }
 }
 
-/** What a delta event grows, where nothing announced it. */
+/** The part that a delta event extends, if no event has announced it. */
 const DELTAS: Readonly<Record<string, PartStart>> = {
   "response.output_text.delta": { kind: "text" },
   "response.refusal.delta": { kind: "refusal" },

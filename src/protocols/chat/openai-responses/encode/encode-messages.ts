@@ -16,7 +16,7 @@ const PARAGRAPH = "\n\n"
 interface EncodedInstructions {
   /** As the member of this name. */
   readonly instructions?: string
-  /** What of them stands at the beginning of the input. */
+  /** Instructions at the beginning of the input. */
   readonly items: readonly Json[]
 }
 
@@ -27,14 +27,14 @@ export function encodeInstructions(
   const items = groupInstructionMessages(instructions).map((parts) => encodeOpening(parts, encodeContext))
   const others = instructions.filter((part) => !isOpened(part, instructions))
   const texts = others.flatMap((part) => (part.kind === "text" ? [part] : []))
-  // What is said in other protocols' instructions is said as text; pictures among them are said by the developer.
+  // Text instructions from other protocols go to `instructions`; images among them go to a developer message.
   const more = others.filter(({ kind }) => kind !== "text")
   if (!encodeContext.own) for (const part of texts) reportPartExtras(part, encodeContext)
   if (more.length > 0) items.push(messageItem({ role: "developer", parts: more }, encodeContext))
   return { ...(texts.length > 0 && { instructions: texts.map(({ text }) => text).join(PARAGRAPH) }), items }
 }
 
-/** A cache mark, and what rode along from another protocol. */
+/** Reports cache marks and passthrough fields from other protocols. */
 function reportPartExtras(part: ContentPart, encodeContext: ResponsesEncodeContext): void {
   encodeContent([part], encodeContext, { word: "input_text" })
 }
@@ -110,10 +110,10 @@ function messageItem(
 
 class ItemEncoder {
   readonly items: Json[] = []
-  /** What is being said, until something else is. */
+  /** Content of the current message. */
   private contentParts: ContentPart[] = []
   private readonly thoughts: HeldReasoning = { held: undefined }
-  /** The calls whose input is text, whose outputs have a word of their own. */
+  /** Calls with text input, whose outputs have their own type. */
   private readonly textCalls = new Set<string>()
 
   /** Calls of remote servers' tools, which are items with what came of them. */
@@ -161,7 +161,7 @@ class ItemEncoder {
     else if (part.kind === "reasoning") this.items.push(...encodeReasoning(part, this.thoughts, this.encodeContext))
   }
 
-  /** What was said so far, as a message; none where nothing of it can be said. */
+  /** Writes the collected content as a message, if any of it can be expressed. */
   private flush(turn: ConversationTurn): void {
     const { contentParts } = this
     if (contentParts.length === 0) return

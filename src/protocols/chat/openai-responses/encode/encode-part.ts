@@ -10,7 +10,7 @@ import { type ResponsesEncodeContext, unsupportedSetting, writeMark } from "./en
 
 export interface ItemContentForm {
   readonly content?: ResponsesWriting["content"]
-  /** What texts are called there. */
+  /** The type of texts at this position. */
   readonly word: "input_text" | "output_text"
 }
 
@@ -31,7 +31,7 @@ export function encodeContent(
   return plain ?? encoded
 }
 
-/** The text of a part that says nothing beside it. */
+/** The text of a part without other members. */
 function plainText(part: Json | undefined): string | undefined {
   if (!isObject(part) || typeof part.text !== "string") return undefined
   const { type: _, text, annotations = [], ...more } = part
@@ -39,7 +39,7 @@ function plainText(part: Json | undefined): string | undefined {
   return isPlain ? text : undefined
 }
 
-/** Undefined for what cannot stand in a content, which is named as lost. */
+/** Undefined for a part that content cannot contain, which is reported as lost. */
 function encodePart(
   part: ContentPart,
   encodeContext: ResponsesEncodeContext,
@@ -58,7 +58,7 @@ function encodePart(
   return restorePassthrough(draft, withoutMessage(part.extra), { at, losses })
 }
 
-/** An instruction's part may carry what its message said beside it, which is not the part's. */
+/** An instruction's part may carry members of its message, which are not the part's. */
 function withoutMessage(extra: ContentPart["extra"]): ContentPart["extra"] {
   const names = writingOf(extra).opens?.members
   if (!extra || !names) return extra
@@ -163,7 +163,7 @@ function encodeFile(part: MediaPart, encodeContext: ResponsesEncodeContext): Jso
   return { type: "input_file", ...named, file_data: data, ...shown }
 }
 
-/** What is text anyhow is understood by every model; files only by some. */
+/** Every model understands text; only some understand files. */
 function textOf(source: MediaPart["source"]): string | undefined {
   if (source.at === "text") return source.text
   if (source.at !== "inline" || !source.mediaType.startsWith("text/")) return undefined

@@ -1,4 +1,4 @@
-// Reasoning on its way back: only as the item it came as, only to who sealed it. The vendor takes none unsealed.
+// Encodes reasoning: as the item it came from, and only for its minter. The vendor accepts none unsealed.
 
 import type { ReasoningPart } from "../../../../canonical/chat/content-part.ts"
 import type { Json } from "../../../../canonical/json.ts"

@@ -1,5 +1,5 @@
-// A canonical request in the words of the responses interface. The input comes last, so that a conversation that goes on
-// only adds to the bytes of what was said before. Nothing is to be kept in an account that callers share.
+// Encodes a responses request. The input comes last, so that a conversation only appends bytes to the previous request.
+// The provider stores nothing, because callers share an account.
 
 import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"

@@ -1,4 +1,4 @@
-// An answer as it is being written, part by part: which part's turn it is, and what the response says of itself.
+// Builds a response part by part: the order of parts, and the state of the response object.
 
 import type { CandidateFinish } from "../../../../canonical/chat/chat-response.ts"
 import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-event.ts"
@@ -15,7 +15,7 @@ import { ReasoningPartEncoder, type StreamPartEncoder, TextPartEncoder } from ".
 type ResponsePartEvent = Extract<StreamEvent, { part: number }>
 
 export class ResponseBuilder {
-  /** The response as it was opened, once that was told. */
+  /** The response object as it was opened, once it was sent. */
   opened: JsonObject | undefined
   /** The response when it is whole. */
   ended: JsonObject | undefined
@@ -27,11 +27,11 @@ export class ResponseBuilder {
   private partsSeen = 0
   private readonly lost = new Set<string>()
   private readonly parts = new Map<number, StreamPartEncoder>()
-  /** Parts with something to say, the first of them being written. */
+  /** Parts with content, the first of them being written. */
   private readonly queue: StreamPartEncoder[] = []
   /** Hidden thoughts that are whole: the vendor ends no answer with one, so each waits for something behind it. */
   private readonly hidden: StreamPartEncoder[] = []
-  /** What the tokens belong to that are told of next. */
+  /** The text part of the next log probabilities. */
   private lastText: TextPartEncoder | undefined
 
   constructor(
@@ -76,7 +76,7 @@ export class ResponseBuilder {
     this.wire.emit("response.in_progress", { response: opened })
   }
 
-  /** The first candidate to speak is the answer. */
+  /** The first candidate with an event is the answer. */
   private isShown(candidate: number): boolean {
     this.candidate ??= candidate
     if (this.candidate === candidate) return true
@@ -175,7 +175,7 @@ export class ResponseBuilder {
     part.write()
   }
 
-  /** What is still open is cut off; usage may still come, and the last event tells it. */
+  /** Cuts off open parts; usage may still arrive, and the last event has it. */
   private conclude(finish: CandidateFinish | undefined): void {
     const status = encodeFinish(finish, this.refused) === undefined ? "completed" : "incomplete"
     for (const index of [...this.parts.keys()]) this.endPart(index, status)

@@ -1,4 +1,4 @@
-// The response object that every answer shows: what was asked for, as far as it was, and how far the answer has come.
+// Builds the response object: the request's settings, and the state of the response.
 
 import type { CandidateFinish } from "../../../../canonical/chat/chat-response.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
@@ -11,7 +11,7 @@ import { isStored, storageMembers } from "../response-storage.ts"
 import { encodeUsage } from "../usage.ts"
 import { ownTools } from "./encode-tools.ts"
 
-/** A response that has begun and says nothing yet. */
+/** A response object without output. */
 export function openResponse(context: ClientResponseContext, createdAt = context.unixTime): JsonObject {
   const { request, model, id, storage } = context
   const { settings } = request

@@ -64,7 +64,7 @@ function dropHints(settings: ChatSettings, { context }: ResponsesEncodeContext):
   }
 }
 
-/** What may be set of how tokens are chosen, and told of how they were. */
+/** Sampling settings and log probabilities. */
 function samplingOf(
   settings: ChatSettings,
   { context }: ResponsesEncodeContext,
@@ -109,7 +109,7 @@ function encodeInclude(
   { own, written, context }: ResponsesEncodeContext,
 ): Json | undefined {
   const include = [...(written.include ?? [])]
-  // Else nobody could send reasoning back, for nothing is kept there.
+  // Without it, reasoning could not be sent back, because the provider stores nothing.
   if (context.reasons && !include.includes(SEALS)) include.push(SEALS)
   if (!own && logprobs !== undefined) include.push(LOGPROBS)
   return include.length > 0 || written.include ? include : undefined
@@ -163,7 +163,7 @@ function encodeReasoning(wish: ReasoningSettings | undefined, encodeContext: Res
     )
   }
   if (show === "full") losses.push(approximated.hint("reasoning.show", "reasoning is shown as a summary"))
-  // Who names a number of tokens comes from where reasoning is shown unasked.
+  // A token budget comes from protocols that show reasoning by default.
   const isShown = show === "summary" || show === "full" || (show === undefined && budgetTokens !== undefined)
   const members = {
     ...(word && { effort: nearestEffortWord(word, encodeContext) }),

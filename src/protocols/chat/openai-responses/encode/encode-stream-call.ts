@@ -87,7 +87,7 @@ class ClientCallEncoder extends StreamPartEncoder {
   }
 }
 
-/** The seal of a call stands in an item of its own before it; one that comes later has no place. */
+/** The seal of a call has its own item before the call; a seal that comes later has no item. */
 function sealAhead({ id, sealed }: StreamedCallStart, { output }: PartEncoderContext): void {
   if (!sealed) return
   const place = output.place("rs")
@@ -96,7 +96,7 @@ function sealAhead({ id, sealed }: StreamedCallStart, { output }: PartEncoderCon
   output.end(place, { id: place.id, type: "reasoning", summary: [], encrypted_content })
 }
 
-/** A command for the caller's own shell: told when it is all there, for it is no text that could grow. */
+/** A command for the caller's own shell: written when complete, because it is not text that could grow. */
 class ShellCallEncoder extends StreamPartEncoder {
   readonly isVisible = true
   private text = ""
@@ -118,7 +118,7 @@ class ShellCallEncoder extends StreamPartEncoder {
     sealAhead(this.start, this.encodeContext)
     const place = output.place(action ? "lsh" : "fc")
     const { id } = place
-    // What is no command goes to the client as it is, so that the model is told.
+    // Arguments that are not a command are sent unchanged, so that the model learns of it.
     const item: JsonObject = action
       ? { id, type: "local_shell_call", status: this.status, call_id, action }
       : { id, type: "function_call", status: this.status, call_id, name, arguments: this.text }
@@ -127,7 +127,10 @@ class ShellCallEncoder extends StreamPartEncoder {
   }
 }
 
-/** What a provider ran. Its own items are told with their results; of others, only a search has a place here. */
+/**
+ * A call that a provider ran. Items of this protocol are written with their results; of others only searches can be
+ * expressed.
+ */
 class HostedCallEncoder extends StreamPartEncoder {
   readonly isVisible: boolean
   private text = ""
@@ -176,7 +179,7 @@ class RemoteCallEncoder extends StreamPartEncoder {
   }
 }
 
-/** What came of a call of a remote server's tool: the item of both. */
+/** The result of a remote server's tool: one item for the call and its result. */
 class RemoteResultEncoder extends StreamPartEncoder {
   readonly isVisible = true
   private written = false

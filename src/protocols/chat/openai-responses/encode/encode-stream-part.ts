@@ -17,7 +17,7 @@ import {
   type OutputBuilder,
 } from "./encode-stream-output.ts"
 
-/** Where a part stands in the answer, for losses and missing ids. */
+/** A part's position in the response, for losses and missing ids. */
 export interface PartEncoderContext {
   readonly output: OutputBuilder
   readonly number: number
@@ -31,9 +31,9 @@ export abstract class StreamPartEncoder {
 
   constructor(protected readonly encodeContext: PartEncoderContext) {}
 
-  /** Whether there is something of it to be written. */
+  /** True if there is something to write. */
   abstract readonly isVisible: boolean
-  /** Whether it is a seal and nothing else. */
+  /** True if it is only a seal. */
   get isHidden(): boolean {
     return false
   }
@@ -124,7 +124,7 @@ export class TextPartEncoder extends StreamPartEncoder {
     return { type: "output_text", text, annotations: [...annotations], logprobs: encodeLogprobs(this.sentTokens) }
   }
 
-  /** What is cited for all of the text waits until that is all there. */
+  /** Citations for the whole text wait until it is complete. */
   private annotate(): void {
     const isKnown = ({ end }: Citation) => this.ended || end !== undefined
     const known = this.cited.filter(isKnown)
@@ -153,7 +153,7 @@ export class TextPartEncoder extends StreamPartEncoder {
   }
 }
 
-/** How the two forms of reasoning are told. */
+/** The events of the two forms of reasoning. */
 const THOUGHTS = {
   summary: {
     part: "response.reasoning_summary_part",
@@ -169,7 +169,7 @@ const THOUGHTS = {
   },
 } as const
 
-/** Reasoning: an item of its own, in whose opaque slot the seal stands. */
+/** Reasoning: an item with the seal in its opaque member. */
 export class ReasoningPartEncoder extends StreamPartEncoder {
   private text = ""
   private place: ItemPosition | undefined

@@ -1,4 +1,4 @@
-// Tools, and which of them shall be called, in this protocol's words.
+// Encodes tools and the choice among them.
 
 import type { ChatRequest, HostedTool, ToolChoice, ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
@@ -81,7 +81,7 @@ function encodeTool(tool: ToolDefinition, encodeContext: ResponsesEncodeContext)
   const draft: JsonDraft = { ...wireTool(tool) }
   if (tool.kind === "function") {
     draft.parameters = objectSchema(tool.parameters)
-    // The vendor holds a function to its schema unless told not to, and few schemas are such as it then takes.
+    // The vendor enforces a function's schema unless `strict` is false, and accepts few schemas for that.
     draft.strict = tool.strict === true && isStrict(draft.parameters)
     if (tool.strict && !draft.strict) {
       losses.push(approximated.meaning(memberPath(at, "strict"), "a schema with open members is not enforced"))
@@ -90,7 +90,7 @@ function encodeTool(tool: ToolDefinition, encodeContext: ResponsesEncodeContext)
   return restorePassthrough(draft, tool.extra, { at, losses })
 }
 
-/** What takes an object must say so there. */
+/** A schema must state that it is an object. */
 function objectSchema(schema: Json | undefined): Json {
   if (!isObject(schema)) return { type: "object", properties: {} }
   if (schema.type !== undefined && schema.properties !== undefined) return schema
@@ -123,7 +123,7 @@ function encodeHosted(tool: HostedTool, { context }: ResponsesEncodeContext): Js
   return { ...counterpart, ...known }
 }
 
-/** Where the user is, which Anthropic says in the same words; in chat completions it stands a level further down. */
+/** The user's location, which has the same shape at Anthropic; chat completions nests it one level deeper. */
 function searchOptions(value: Json): JsonObject {
   const location = isObject(value) ? value.user_location : undefined
   if (!isObject(location) || location.type !== "approximate") return {}

@@ -1,5 +1,5 @@
-// The grammar of a responses stream, as a strict client reads it: what may follow what, and that what the last event
-// shows is what the events before it told.
+// The grammar of a responses stream, as a strict client reads it: the allowed order of events, and equality of the last
+// event with the events before it.
 import { isDeepStrictEqual } from "node:util"
 import { isObject, type JsonObject } from "../../../../canonical/json.ts"
 import { decodeByteText } from "../../../../transport/json/byte-text.ts"
@@ -17,7 +17,7 @@ interface GrammarItem {
   readonly texts: Map<string, { text: string; done: boolean; closed: boolean; annotations: number }>
 }
 
-/** What is told of a text: the event that opens its place, those that grow and end it, and where the text stands. */
+/** The events of a text: opening, delta and end, and the member of the text. */
 const TEXTS: Readonly<Record<string, { index: string; opened: string | undefined; member: string }>> = {
   "response.output_text": { index: "content_index", opened: "response.content_part", member: "text" },
   "response.refusal": { index: "content_index", opened: "response.content_part", member: "refusal" },

@@ -18,7 +18,7 @@ export const LOCAL_SHELL_PARAMETERS: JsonObject = {
   required: ["command"],
 }
 
-/** What a model wrote as arguments, as the vendor's action; undefined where it is none. */
+/** A model's arguments as the vendor's action; undefined if they are not one. */
 export function shellAction(args: string): JsonObject | undefined {
   const written = parseJson(args)
   if (!isObject(written) || !Array.isArray(written.command)) return undefined

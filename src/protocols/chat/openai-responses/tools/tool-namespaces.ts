@@ -13,7 +13,7 @@ export function namespaceOf(tool: ToolDefinition | undefined): ToolNamespace | u
   return writingOf(tool?.extra).namespace
 }
 
-/** How a caller of this protocol knows a tool. */
+/** The name of a tool for callers of this protocol. */
 export function namesOf(
   tool: ToolDefinition | undefined,
   name: string,
