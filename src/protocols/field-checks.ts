@@ -1,5 +1,5 @@
-// Checks for the protocols' validators. A check knows what a value must be; the member it is put on says where it
-// stands, and only when it fails, so that a sound request costs no paths. A null member counts as absent.
+// Checks for the protocols' validators. A check states what a value must be; the member adds its path, and only when
+// the check fails, so that a valid request costs no paths. A null member counts as absent.
 
 import type { ErrorCode } from "../canonical/error-codes.ts"
 import { GatewayError } from "../canonical/gateway-error.ts"

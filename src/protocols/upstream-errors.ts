@@ -1,10 +1,10 @@
-// What an upstream's error means to us, whatever shape it came in: whose doing it is, and whether another may answer.
+// Classifies an upstream's error, in any shape: the responsible party, and if another target may answer.
 
 import type { ErrorCode } from "../canonical/error-codes.ts"
 import { GatewayError } from "../canonical/gateway-error.ts"
 import type { Json } from "../canonical/json.ts"
 
-/** What an upstream said, out of its protocol's shape. */
+/** An upstream's error, independent of its protocol. */
 export interface UpstreamErrorText {
   readonly message?: string | undefined
   readonly code?: string | undefined
@@ -12,7 +12,7 @@ export interface UpstreamErrorText {
   readonly param?: string | undefined
 }
 
-/** What is known beside the words. */
+/** Facts outside the error's body. */
 export interface UpstreamErrorContext {
   /** Absent inside a stream that began well and names none. */
   readonly status?: number | undefined
@@ -25,7 +25,7 @@ export function toGatewayError(error: UpstreamErrorText, { status, retryAfterMs 
   if (status === 429 || isLimit(error)) return rateLimitedError(details)
   if (isRefusal(status) || concernsCredential(error)) return credentialRefusedError(details)
   const isCallers = status === 400 || status === 413 || status === 422 || error.type === "invalid_request_error"
-  // What is not found is the model's name there, which is ours, whatever type it is told with.
+  // A 404 concerns the model's name there, which the gateway chose, whatever type the error has.
   if (isCallers && status !== 404) return callerError(error)
   return upstreamUnavailableError(status, details)
 }
@@ -50,10 +50,12 @@ function isRefusal(status: number | undefined): boolean {
 
 const CREDIT_EXHAUSTED_CODE =
   /^(insufficient_quota|billing_hard_limit_reached|billing_not_active|billing_error|insufficient_(balance|credits?))$/
-/** Only as it begins: with status 400 a provider may quote its caller, who shall not be able to say this. */
+/**
+ * Matched only at the beginning: with status 400 a provider may quote its caller, who must not be able to forge this.
+ */
 const CREDIT_EXHAUSTED_TEXT = /^(Your credit balance is too low|You have reached your specified API usage limits)/
 
-/** The account there is ours, and so is its money, whatever status it is told with. */
+/** The account and its balance are the gateway's, whatever the status. */
 function isCreditExhausted(
   { code = "", type = "", message = "" }: UpstreamErrorText,
   status: number | undefined,
@@ -70,7 +72,7 @@ function isLimit({ code, type }: UpstreamErrorText): boolean {
   return type === "rate_limit_error" || code === "rate_limit_exceeded" || type === "RESOURCE_EXHAUSTED"
 }
 
-/** The caller's key never goes to a provider, so what that says of a key is about ours. Some say it with status 400. */
+/** The caller's key never goes to a provider, so an error about a key concerns the gateway's. Some have status 400. */
 function concernsCredential({ code, type, message = "" }: UpstreamErrorText): boolean {
   if (code === "invalid_api_key" || type === "authentication_error" || type === "permission_error") return true
   return /\bapi[ _-]?key\b/i.test(message)

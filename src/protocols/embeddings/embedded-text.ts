@@ -1,4 +1,4 @@
-// What is to be embedded, for wires that take text alone, and the naming of what else was said to them.
+// Inputs for wires that accept only text, and reports of members that these cannot express.
 import type { EmbeddingBatch, EmbeddingContent, EmbeddingTask } from "../../canonical/embedding.ts"
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import { isObject } from "../../canonical/json.ts"
@@ -32,7 +32,7 @@ function unsupportedEmbeddingInput(why: string): GatewayError {
 
 type EmbeddedRequest = Pick<EmbeddingBatch, "inputs"> & { readonly extra?: PassthroughFields | undefined }
 
-/** Names what another protocol's request says beside the settings. */
+/** Reports members of another protocol's request other than the settings. */
 export function reportEmbeddingExtra(
   { extra, inputs }: EmbeddedRequest,
   { losses, to }: { losses: Losses; to: string },

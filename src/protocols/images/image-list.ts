@@ -1,4 +1,4 @@
-// Images as OpenAI lists them, which hosts like it do too, and the naming of what else was said to those unlike it.
+// The image list of OpenAI and compatible hosts, and reports of members that other hosts cannot express.
 
 import { type DrawnImage, imageAt, inlineImage } from "../../canonical/image.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
@@ -22,7 +22,7 @@ function sourceOf({ b64_json, url }: JsonObject) {
   return typeof url === "string" && url !== "" ? imageAt(url) : undefined
 }
 
-/** Names what another wire's request says beside the settings. */
+/** Reports members of another wire's request other than the settings. */
 export function reportImageExtra(
   extra: PassthroughFields | undefined,
   { losses, to }: { losses: Losses; to: string },

@@ -8,7 +8,7 @@ type ImageResolution = "1K" | "2K" | "4K"
 export interface SupportedShapes {
   /** Such as `16:9`. */
   readonly ratios: readonly string[]
-  /** The least first, which is what comes where none is asked for. */
+  /** In ascending order; the first is the default. */
   readonly resolutions: readonly [ImageResolution, ...ImageResolution[]]
 }
 
@@ -19,7 +19,7 @@ export interface ImageShape {
 
 /** Sides that differ by no more have one shape: vendors' own sizes are rounded. */
 const SAME_SHAPE = 0.02
-/** The longest side a resolution is asked for by, and the side of its square. */
+/** The longest side up to which a resolution is chosen, and the side of its square. */
 const REACH: Readonly<Record<ImageResolution, number>> = { "1K": 1536, "2K": 3072, "4K": Number.POSITIVE_INFINITY }
 const SIDE: Readonly<Record<ImageResolution, number>> = { "1K": 1024, "2K": 2048, "4K": 4096 }
 

@@ -20,7 +20,7 @@ export function decodeError({ status, retryAfterMs, body }: UpstreamError): Gate
   return toGatewayError(sentence(parseError(body)), { status, retryAfterMs })
 }
 
-/** An error inside a stream that began well: its status, where it has one, stands in its code. */
+/** An error inside a stream that began well: its code may be its status. */
 export function decodeErrorBody(body: JsonObject): GatewayError {
   const error = sentence(body)
   const status = Number(error.code)

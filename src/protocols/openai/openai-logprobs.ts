@@ -1,4 +1,4 @@
-// How likely a token was, as both of OpenAI's conversational protocols tell it.
+// Log probabilities in the shape of both OpenAI chat protocols.
 
 import type { TokenLogprob } from "../../canonical/chat/chat-response.ts"
 import { isObject, type Json } from "../../canonical/json.ts"

@@ -8,7 +8,7 @@ export function openaiPaths(...operations: readonly string[]): string[] {
   return operations.flatMap((operation) => BASES.map((base) => base + operation))
 }
 
-/** As `openaiPaths`, for operations that Azure's client asks of a deployment, which is the model. */
+/** Like `openaiPaths`, for operations that Azure's client sends to a deployment, which is the model. */
 export function deploymentPaths(operation: string): string[] {
   return [...openaiPaths(operation), `/openai/deployments/{rest}${operation}`]
 }

@@ -1,8 +1,8 @@
-// JSON Schema as the vendor takes it. A tool's may say almost anything; what the answer is held to (a strict tool, an
-// output format) knows fewer words, and what it does not know is told in the description instead.
+// JSON Schema as the vendor accepts it. A tool's schema may use almost any keyword; an enforced one (a strict tool, an
+// output format) knows fewer, and the others move to the description.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 
-/** Told of each keyword that is no longer held to: where it stood, and its name. */
+/** Called with the path and name of each keyword that is no longer enforced. */
 export type KeywordReport = (path: string, keyword: string) => void
 
 const COMBINERS = ["anyOf", "oneOf", "allOf"] as const
@@ -41,7 +41,7 @@ function mergeAlternatives(
   return { ...rest, type: "object", properties, ...(required.size > 0 && { required: [...required] }) }
 }
 
-/** How many references in a row are followed; a circle of them has no end. */
+/** The most references followed in a row, because they may be circular. */
 const MAX_STEPS = 10
 
 /** A schema that only points to another within the whole becomes that one. */
@@ -119,7 +119,7 @@ function strictMember(name: string, value: Json, { report, path }: { report: Key
 }
 
 function isObjectType({ type, properties, $ref }: JsonObject): boolean {
-  // Beside a reference it would forbid all that the other schema allows.
+  // Next to a reference it would forbid everything that the other schema allows.
   if ($ref !== undefined) return false
   return type === "object" || (Array.isArray(type) && type.includes("object")) || isObject(properties)
 }

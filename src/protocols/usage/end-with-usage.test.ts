@@ -1,5 +1,5 @@
-// The end of a relayed stream whose provider reported no usage: the counts stand where the protocol's clients look for
-// them, everything that was said before passes at once, and a usage that was reported stays as it is.
+// The end of a relayed stream without usage: counts are added where the protocol's clients expect them, earlier frames
+// pass at once, and reported usage stays unchanged.
 import { describe, expect, test } from "bun:test"
 import type { Usage } from "../../canonical/usage.ts"
 import { toByteText } from "../../transport/json/byte-text.ts"
@@ -13,7 +13,7 @@ import { streamReading } from "../relay.fixture.ts"
 
 const USAGE: Usage = { input: 7, output: 3 }
 
-/** What passes of each frame, and how the stream ends; the last frame is the one held back, if the protocol has one. */
+/** The forwarded frames and the end of the stream; the last frame is held back, if the protocol requires it. */
 function ending(
   protocol: Protocol,
   stream: string,

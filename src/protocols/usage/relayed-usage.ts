@@ -6,7 +6,7 @@ import type { RelayedResponse } from "../contract.ts"
 
 interface UsageReporting {
   readonly usage: Usage | undefined
-  /** The member that tells it. */
+  /** The member with the usage. */
   readonly member: string
   encodeUsage(usage: Usage): JsonObject
 }

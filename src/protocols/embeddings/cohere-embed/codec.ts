@@ -18,7 +18,7 @@ const TASKS: TaskWords = {
   fact: { near: "search_query" },
   "code-query": { near: "search_query" },
 }
-/** It must be told one. */
+/** The wire requires a task. */
 const DEFAULT_TASK = "search_document"
 
 export const cohereEmbedUpstream: EmbeddingUpstream = {

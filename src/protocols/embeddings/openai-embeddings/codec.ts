@@ -1,4 +1,4 @@
-// OpenAI's embeddings where they are said again to another upstream, or to the same one in several calls.
+// OpenAI's embeddings in the embedding lane: for other upstreams, or for the same one in several calls.
 import {
   base64Of,
   type EmbeddingContent,

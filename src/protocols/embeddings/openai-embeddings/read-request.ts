@@ -19,7 +19,7 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
 
 const PACKED = "embeddings/base64"
 
-/** Whether vectors are asked for in base64. */
+/** True if vectors are requested in base64. */
 export function isPacked(operation: string): boolean {
   return operation === PACKED
 }

@@ -1,5 +1,5 @@
-// Images from models that draw within a conversation: what is to be drawn is said as a user's only turn, in the words of
-// a codec for chat, and of the answer the images are taken.
+// Images from chat models: the prompt is sent as the only user turn by a chat codec, and the images are taken from the
+// response.
 
 import type { ChatRequest } from "../../../canonical/chat/chat-request.ts"
 import type { ChatResponse } from "../../../canonical/chat/chat-response.ts"
@@ -11,7 +11,7 @@ import type { ImageRequestContext, ImageUpstream } from "../../image-codec.ts"
 import { reportImageExtra } from "../image-list.ts"
 import { type ImageShape, type SupportedShapes, shapeOf } from "../image-shape.ts"
 
-/** How a protocol of chat is told to draw. */
+/** The request for images in a chat protocol. */
 interface ChatImageDialect {
   /** For what has no word there. */
   readonly vendor: string
@@ -118,7 +118,7 @@ function imagesInResponse({ candidates }: ChatResponse): { images: DrawnImage[];
 }
 
 function isImage(part: ContentPart): part is MediaPart {
-  // What is drawn in thought is not the answer.
+  // Images in reasoning are not part of the response.
   return part.kind === "media" && part.media === "image" && part.extra?.members.thought !== true
 }
 

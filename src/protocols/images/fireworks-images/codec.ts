@@ -29,14 +29,14 @@ export const fireworksImagesUpstream: ImageUpstream = {
     headers: NO_HEADERS,
   }),
   encodeRequest({ prompt, settings: { size }, extra }, { losses }) {
-    // What is not OpenAI's is mostly its own.
+    // Members that are not OpenAI's are mostly this host's own.
     return { prompt, ...(size && { aspect_ratio: shapeOf(size, SHAPES, losses).ratio }), ...extra?.members }
   },
   decodeResponse({ base64, finishReason }: JsonObject) {
     const isFiltered = finishReason === "CONTENT_FILTERED"
     if (typeof base64 !== "string" && !Array.isArray(base64)) return isFiltered ? { images: [], isFiltered } : undefined
     const several: readonly Json[] = typeof base64 === "string" ? [base64] : base64
-    // What is drawn of a prompt that is filtered is black.
+    // An image for a filtered prompt is black.
     return isFiltered ? { images: [], isFiltered } : { images: several.flatMap(imagesIn) }
   },
   decodeError,

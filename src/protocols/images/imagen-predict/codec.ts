@@ -70,7 +70,7 @@ function outputOf({ settings: { format, compression } }: ImageRequest): JsonObje
   }
 }
 
-/** Where all of them were filtered there may be none at all. */
+/** If all images were filtered, there may be no predictions. */
 function decodeResponse({ predictions = [], error }: JsonObject): ImageResponse | undefined {
   if (!Array.isArray(predictions) || (error !== undefined && error !== null)) return undefined
   const images = (predictions as readonly Json[]).flatMap(imagesIn)

@@ -1,4 +1,4 @@
-// OpenAI's images where they are said again to another upstream, or to the same one in other words or several calls.
+// OpenAI's images in the image lane: for other upstreams, or for the same one with other members or in several calls.
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import {
   addressOf,
@@ -77,7 +77,7 @@ function definedSettings(settings: OptionalMembers<ImageSettings>): ImageSetting
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
 }
 
-/** `auto` is what comes where nothing is said. */
+/** `auto` is the default. */
 function wordOf(value: Json | undefined): string | undefined {
   return typeof value === "string" && value !== "auto" ? value : undefined
 }
@@ -121,7 +121,7 @@ const fates: ImageFates = {
   endUser: { fate: "mapped", note: "`user`" },
 }
 
-/** What an answer says of all its images. */
+/** Members of a response that apply to all its images. */
 const RESPONSE_MEMBERS = ["background", "output_format", "quality", "size"]
 const MOST = 10
 

@@ -16,7 +16,7 @@ import {
 } from "../../field-checks.ts"
 import { readIdentifiers, readModelChoice, summarizeUnaryRequest } from "../../gateway-extension.ts"
 
-/** A request may name no model: the operator says which draws then. */
+/** A request may name no model: then the operator's choice is used. */
 const OPERATORS_CHOICE = ""
 
 export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "rest">): RequestSummary {
@@ -38,7 +38,7 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
   })
 }
 
-/** How images are to be given, of a word that was found sound. */
+/** The form of the images, from a validated value. */
 export function formOf(word: Json | undefined): ImageForm | undefined {
   if (word === undefined) return undefined
   return word === "url" ? "url" : "bytes"

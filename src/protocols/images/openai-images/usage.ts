@@ -1,4 +1,4 @@
-// What images used, where it is counted in tokens: text and images in, images out.
+// Usage of images that is counted in tokens: text and image input, image output.
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import type { Usage } from "../../../canonical/usage.ts"
 import { readCountDetails, readTokenCount, reportedUsage } from "../../usage/token-counts.ts"

@@ -46,7 +46,7 @@ export const xaiImagesUpstream: ImageUpstream = {
       ...(word !== undefined && { quality: word }),
       ...(form && { response_format: form === "url" ? "url" : "b64_json" }),
       ...(endUser !== undefined && { user: endUser }),
-      // What is not OpenAI's is mostly its own.
+      // Members that are not OpenAI's are mostly this host's own.
       ...extra?.members,
     }
   },

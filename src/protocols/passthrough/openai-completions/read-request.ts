@@ -52,12 +52,12 @@ function checkSettings(body: JsonObject, prompts: number): OutputLimits {
   echo(body.echo)
   logprobs(body.logprobs)
   user(body.user)
-  // Those that are made to choose from are billed like those that are shown.
+  // Candidates that a host generates to choose from are billed like those it returns.
   const perPrompt = Math.max(candidates(body.n) ?? 1, bestOf(body.best_of) ?? 1)
   return { maxOutputTokens: maxTokens(body.max_tokens), candidates: perPrompt * prompts }
 }
 
-/** How many there are. */
+/** Returns the number of prompts. */
 const prompt = required("prompt", (value) => {
   if (typeof value === "string" || isTokens(value)) return 1
   const several = Array.isArray(value) && value.length > 0 && (value.every(isText) || value.every(isTokens))
@@ -68,7 +68,7 @@ const temperature = optional("temperature", number({ min: 0, max: 2 }))
 const topP = optional("top_p", number({ min: 0, max: 1 }))
 const frequencyPenalty = optional("frequency_penalty", number({ min: -2, max: 2 }))
 const presencePenalty = optional("presence_penalty", number({ min: -2, max: 2 }))
-/** None are asked for by who wants to know how likely the prompt is. */
+/** 0 is for callers who only want the log probabilities of the prompt. */
 const maxTokens = optional("max_tokens", integer({ min: 0 }))
 const candidates = optional("n", integer({ min: 1 }))
 const bestOf = optional("best_of", integer({ min: 1 }))

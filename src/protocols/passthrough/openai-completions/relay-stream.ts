@@ -46,7 +46,7 @@ function observeCompletion(): StreamStep<SseFrame, StreamEvent> {
       const usage = decodeUsage(chunk.usage)
       return [...readCompletionChoices(chunk, candidates), ...(usage ? [{ type: "usage", usage } as const] : [])]
     },
-    /** Some hosts leave out the terminal event; an answer whose every candidate has ended is whole all the same. */
+    /** Some hosts omit the terminal event; a response is complete when every candidate has ended. */
     finish() {
       const isWhole = candidates.size > 0 && [...candidates.values()].every((state) => state === "ended")
       return isWhole && !ended ? end() : []

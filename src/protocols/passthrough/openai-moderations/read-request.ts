@@ -4,7 +4,7 @@ import type { RequestSummary } from "../../contract.ts"
 import { arrayOf, fieldMismatch, object, oneOf, required, runFieldChecks, string } from "../../field-checks.ts"
 import { readModelChoice, summarizeUnaryRequest } from "../../gateway-extension.ts"
 
-/** What OpenAI takes where no model is named. */
+/** OpenAI's default model. */
 const USUAL_MODEL = "omni-moderation-latest"
 
 export function readRequest(body: JsonObject): RequestSummary {
