@@ -19,7 +19,7 @@ export function errorFrames(
   fresh: JsonObject,
 ): string {
   const response = created ?? fresh
-  // A failed response is not stored, even if its first event said so.
+  // A failed response is not stored, even if its first event had `store: true`.
   const failed = { ...response, status: "failed", store: false, error: { code: error.code, message: error.message } }
   const opening: Json[] = created ? [] : [{ type: "response.created", response }]
   const inner = encodeError(error) as JsonObject

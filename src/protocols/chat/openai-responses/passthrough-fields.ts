@@ -40,7 +40,7 @@ export interface ResponsesWriting {
 
 export interface ToolNamespace {
   readonly name: string
-  /** The path and the own members of a set of tools. */
+  /** Path of the set of tools in the request. */
   readonly at?: string
   readonly members?: JsonObject
   /** The name within the set. */
