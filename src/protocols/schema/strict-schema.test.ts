@@ -19,7 +19,7 @@ test.each<[string, Json]>([
     "choices and references",
     closed({ a: { anyOf: [text, { $ref: "#/$defs/b" }] } }, { $defs: { b: closed({ c: text }) } }),
   ],
-])("a schema is held to that demands %s", (_, schema) => {
+])("a schema that requires %s can be enforced", (_, schema) => {
   expect(isStrict(schema)).toBe(true)
 })
 
@@ -33,6 +33,6 @@ test.each<[string, Json | undefined]>([
   ["so it is among the definitions", closed({}, { $defs: { a: { type: "object" } } })],
   ["it knows words the vendor does not", closed({ a: { allOf: [text] } })],
   ["it is a choice", closed({}, { anyOf: [] })],
-])("it is not where %s", (_, schema) => {
+])("a schema cannot be enforced if %s", (_, schema) => {
   expect(isStrict(schema)).toBe(false)
 })

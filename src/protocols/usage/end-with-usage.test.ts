@@ -35,7 +35,7 @@ describe("chat completions", () => {
     choices: [{ index: 0, delta: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
   })
 
-  test("chat completions get a chunk of usage before the end where it was asked for", () => {
+  test("a chat completions stream gets a usage chunk before its end if usage was requested", () => {
     const { before, end } = ending(openaiChat, `${textChunk}data: [DONE]\n\n`)
     expect(before).toContain('"content":"Hi"')
     const [usageFrame = "", done] = end.split("\n\n")
@@ -46,7 +46,7 @@ describe("chat completions", () => {
     expect(done).toBe("data: [DONE]")
   })
 
-  test("chat completions get no usage chunk if it was not requested or already sent", () => {
+  test("a chat completions stream gets no usage chunk if it was not requested or already sent", () => {
     expect(ending(openaiChat, `${textChunk}data: [DONE]\n\n`, { usageRequested: false }).end).toBe("data: [DONE]\n\n")
     const invalidUsage = event({ ...chunk, choices: [], usage: { prompt_tokens: -1, completion_tokens: 0 } })
     expect(ending(openaiChat, `${textChunk}${invalidUsage}data: [DONE]\n\n`).end).toBe("data: [DONE]\n\n")
@@ -59,7 +59,7 @@ describe("messages", () => {
   const stop = event({ type: "message_delta", delta: { stop_reason: "end_turn" } })
   const end = event({ type: "message_stop" })
 
-  test("messages get it in the event that says why the message stopped, which waits for it alone", () => {
+  test("a messages stream gets its usage in the event with the stop reason, which waits for it", () => {
     const result = ending(anthropicMessages, start + delta + stop + end)
     expect(result.before).toContain('"text":"Hi"')
     expect(result.before).not.toContain("stop_reason")
@@ -71,18 +71,18 @@ describe("messages", () => {
     expect(`${last}\n\n`).toBe(end)
   })
 
-  test("messages have a usage to add to in the first event", () => {
+  test("the first event of a messages stream gets a usage object", () => {
     expect(ending(anthropicMessages, start + delta + stop + end).before).toContain('"usage":{"input_tokens":0')
   })
 
-  test("messages keep the stop reason of a host that leaves out the last event", () => {
+  test("a messages stream keeps the stop reason if the host omits the last event", () => {
     const { end: closing } = ending(anthropicMessages, start + delta + stop, { hasEnd: false })
     expect(closing).toContain('"stop_reason":"end_turn"')
     expect(closing).toEndWith('event: message_stop\ndata: {"type":"message_stop"}\n\n')
     expect(closing).toContain('"output_tokens":3')
   })
 
-  test("messages keep a usage that was already sent", () => {
+  test("a messages stream keeps usage that was already sent", () => {
     const counted = event({ type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: -1 } })
     const result = ending(anthropicMessages, start + counted + end)
     expect([result.before.includes('"output_tokens":-1'), result.end]).toEqual([true, end])
@@ -93,24 +93,24 @@ describe("generated content", () => {
   const chunk = event({ candidates: [{ content: { parts: [{ text: "Hi" }] }, finishReason: "STOP" }] })
   const counts = { promptTokenCount: 7, candidatesTokenCount: 3, totalTokenCount: 10 }
 
-  test("generated content gets one more event", () => {
+  test("a generateContent stream gets one more event", () => {
     const { before, end } = ending(geminiGenerate, chunk, { hasEnd: false })
     expect(before).toContain('"text":"Hi"')
     expect(JSON.parse(end.slice("data: ".length))).toMatchObject({ modelVersion: "a/b", usageMetadata: counts })
   })
 
-  test("generated content gets one more element of an array", () => {
+  test("a generateContent array gets one more element", () => {
     const { before, end } = ending(geminiGenerate, chunk, { hasEnd: false, framing: "array" })
     expect(JSON.parse(before + end)).toMatchObject([{}, { usageMetadata: counts }])
   })
 
-  test("generated content keeps a usage that was already sent", () => {
+  test("a generateContent stream keeps usage that was already sent", () => {
     const implausible = event({ candidates: [{ finishReason: "STOP" }], usageMetadata: { promptTokenCount: 1e12 } })
     expect(ending(geminiGenerate, implausible, { hasEnd: false }).end).toBe("")
   })
 })
 
-test("a response gets it in its last event", () => {
+test("a responses stream gets its usage in the last event", () => {
   const created = event({ type: "response.created", response: { id: "resp_1", model: "m", usage: null } })
   const done = event({ type: "response.completed", response: { id: "resp_1", model: "m", output: [], usage: null } })
   const { before, end } = ending(openaiResponses, created + done)

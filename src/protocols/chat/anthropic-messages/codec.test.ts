@@ -28,7 +28,7 @@ function bare(body: JsonObject): Json {
   })
 }
 
-describe("a request that comes back to its own protocol", () => {
+describe("encoding a request in its own protocol", () => {
   for (const body of [rich, ...requests]) {
     test(JSON.stringify(body).slice(0, 100), () => {
       const { body: again, losses } = encoded(decoded(body))
@@ -37,13 +37,13 @@ describe("a request that comes back to its own protocol", () => {
     })
   }
 
-  recorded("is what it was, of every one that was recorded", () => {
+  recorded("every recorded request stays the same when decoded and encoded", () => {
     const bodies = recordings("messages").flatMap(({ request }) => (request?.body?.messages ? [request.body] : []))
     expect(bodies.length).toBeGreaterThan(50)
     for (const body of bodies) expect(bare(encoded(decoded(body)).body)).toEqual(bare(body))
   })
 
-  test("a request that is decoded and encoded in its own protocol stays the same, for any content", () => {
+  test("any request stays the same when decoded and encoded", () => {
     const block = fc.oneof(
       fc.record({ type: fc.constantFrom("text", "thinking", "image", "tool_result", "x"), text: fc.string() }),
       fc.record({ type: fc.constant("text"), text: fc.string(), more: fc.jsonValue() }),
@@ -61,7 +61,7 @@ describe("a request that comes back to its own protocol", () => {
   })
 })
 
-test("no request, however odd, fails but with an error of ours", () => {
+test("no request fails with anything but a GatewayError", () => {
   const odd = fc.dictionary(
     fc.constantFrom("messages", "system", "tools", "tool_choice", "thinking", "output_config", "metadata", "provider"),
     fc.jsonValue(),
@@ -137,8 +137,8 @@ const streams = recordings("messages").flatMap((recording) => {
   return text?.includes('"message_start"') ? [text] : []
 })
 
-describe("a stream", () => {
-  recorded("folds into what the whole answer says, of every one that was recorded", () => {
+describe("decoding and encoding streams", () => {
+  recorded("every recorded stream is assembled into its whole response", () => {
     expect(answers.length).toBeGreaterThan(30)
     for (const body of answers) {
       const whole = upstream.decodeResponse(body, context)
@@ -149,7 +149,7 @@ describe("a stream", () => {
     }
   })
 
-  recorded("written again is sound, and says the same, of every one that was recorded", () => {
+  recorded("every recorded stream, encoded again, is valid and equivalent", () => {
     expect(streams.length).toBeGreaterThan(30)
     for (const text of streams) {
       const events = readStream([text]).filter(({ type }) => type !== "stream-error")
@@ -165,7 +165,7 @@ describe("a stream", () => {
     }
   })
 
-  recorded("says the same wherever its bytes are cut", () => {
+  recorded("every recorded stream decodes to the same events wherever its bytes are cut", () => {
     for (const text of streams.slice(0, 10)) {
       const whole = readStream([text])
       expect(readStream(text.match(/[\s\S]{1,3}/g) ?? [])).toEqual(whole)

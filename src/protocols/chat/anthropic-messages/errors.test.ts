@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import { decodeError, encodeError } from "./errors.ts"
 
-test("our error has the specification's shape and what the vendor's clients need", () => {
+test("a gateway error has the specification's shape and the members that the vendor's clients need", () => {
   const error = new GatewayError("invalid_parameter", "`top_k` must be a whole number.", { param: "top_k" })
   expect(encodeError(error, { requestId: "r1" })).toEqual({
     type: "error",
@@ -16,7 +16,7 @@ test("our error has the specification's shape and what the vendor's clients need
   })
 })
 
-test("a prompt that is too long is told in the words coding agents know", () => {
+test("a prompt that is too long is reported in the wording that coding agents recognise", () => {
   const encodeTooLong = (message: string) =>
     (encodeError(new GatewayError("context_length_exceeded", message), { requestId: "" }) as { error: object }).error
   expect(encodeTooLong("prompt is too long: 5 tokens > 3 maximum")).toMatchObject({
@@ -48,7 +48,7 @@ for (const [name, status, error, code, owner] of upstream) {
   })
 }
 
-test("a page in place of an error is an error all the same", () => {
+test("an HTML page instead of an error body still decodes to an error", () => {
   expect(decodeError({ status: 502, body: "<html>" })).toMatchObject({
     code: "upstream_unavailable",
     owner: "upstream",

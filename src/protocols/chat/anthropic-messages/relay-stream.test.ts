@@ -47,7 +47,7 @@ function relayed(pieces: readonly string[]): string {
   return pieces.map(push).join("") + finish()
 }
 
-describe("a stream is read", () => {
+describe("decoding a stream", () => {
   test("a text stream is read to its end, with growing usage", () => {
     const events = decode(text)
     expect(events.at(-1)).toEqual({ type: "stream-end" })
@@ -82,12 +82,12 @@ describe("a stream is read", () => {
     })
   })
 
-  test("whole without its last event, once it said why it stopped; broken before", () => {
+  test("a stream without its last event is complete after a stop reason, and broken before", () => {
     expect(decode(text.replace(event({ type: "message_stop" }), "")).at(-1)).toEqual({ type: "stream-end" })
     expect(decode(opening + textDelta("x")).at(-1)?.type).not.toBe("stream-end")
   })
 
-  test("an error is the upstream's, whatever it says", () => {
+  test("an error in a stream is the upstream's, whatever it contains", () => {
     const overloaded = event({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } })
     expect(decode(opening + overloaded).at(-1)).toMatchObject({
       type: "stream-error",
@@ -97,10 +97,10 @@ describe("a stream is read", () => {
   })
 })
 
-describe("the relay", () => {
+describe("relaying a stream", () => {
   const expected = text.replace('"claude-x"', '"a/b"')
 
-  test("names the model the caller knows, and passes every other byte, wherever they are cut", () => {
+  test("the relay replaces the model's name and forwards every other byte, wherever the stream is cut", () => {
     for (let cut = 0; cut <= text.length; cut++) {
       expect(relayed([text.slice(0, cut), text.slice(cut)])).toBe(expected)
     }
@@ -108,7 +108,7 @@ describe("the relay", () => {
     expect(relayed([...text])).toBe(expected)
   })
 
-  test("the relay opens a message once, also when the host does it twice", () => {
+  test("the relay forwards the opening event once, even if the host sends it twice", () => {
     expect(relayed([opening, opening, textDelta("x"), closing])).toBe(
       opening.replace('"claude-x"', '"a/b"') + textDelta("x") + closing,
     )
@@ -116,12 +116,12 @@ describe("the relay", () => {
     expect(relayed([opening + quoted + closing])).toContain(quoted)
   })
 
-  test("the relay keeps what it does not know", () => {
+  test("the relay forwards unknown events", () => {
     const odd = 'event: later\r\ndata: {"type":"later","n":12345678901234567890,"model":"m","x":"\\u00e9"}\r\n\r\n'
     expect(relayed([opening + odd + closing])).toBe(opening.replace('"claude-x"', '"a/b"') + odd + closing)
   })
 
-  test("the relay fails with the event its clients raise on", () => {
+  test("the relay reports a failure with the event on which clients raise", () => {
     const frame = relayStream({ model: "a/b", reading }).errorFrame(new GatewayError("upstream_unavailable", "Gone."), {
       requestId: "r1",
       unixTime: 0,

@@ -44,13 +44,13 @@ for (const [name, wire, expected] of cases) {
   test(name, () => expect(decodeUsage(wire as never)).toEqual(expected))
 }
 
-test("what is no usage is unknown, never zero", () => {
+test("a value that is not usage is unknown, never zero", () => {
   for (const wire of [undefined, null, 5, [], {}, { service_tier: "standard" }]) {
     expect(decodeUsage(wire as never)).toBeUndefined()
   }
 })
 
-test("the buckets add up to what was reported", () => {
+test("the buckets add up to the reported total", () => {
   const tokens = fc.nat({ max: 1_000_000 })
   fc.assert(
     fc.property(tokens, tokens, tokens, tokens, tokens, (fresh, read, short, long, out) => {
@@ -86,6 +86,6 @@ test("a later report in a stream replaces the earlier, and no token is counted t
   })
 })
 
-test("of what is told and is no count nothing is known, but that it was told", () => {
+test("reported values that are not counts leave the usage empty but present", () => {
   for (const wire of [{ input_tokens: -1 }, { output_tokens: "9" }]) expect(decodeUsage(wire)).toEqual({})
 })

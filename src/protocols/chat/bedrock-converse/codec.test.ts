@@ -14,7 +14,7 @@ import { decoding, encoded, MODELS, NOVA, request, turnOf } from "./codec.fixtur
 import { bedrockConverseCodec } from "./codec.ts"
 import { breaches } from "./request-rules.fixture.ts"
 
-test("a call names its model in the path, percent-encoded", () => {
+test("a call has the model in its path, percent-encoded", () => {
   const arn = "arn:aws:bedrock:us-east-1:1:application-inference-profile/a"
   expect(bedrockConverseCodec.operationFor(NOVA, false)).toEqual({
     operation: "converse",
@@ -26,12 +26,12 @@ test("a call names its model in the path, percent-encoded", () => {
   )
 })
 
-test("all media stand in the request", () => {
+test("all media are inline", () => {
   expect(bedrockConverseCodec.inlines("image")).toBe(true)
   expect(bedrockConverseCodec.inlines("document")).toBe(true)
 })
 
-describe("an error", () => {
+describe("decoding errors", () => {
   test.each<[number, object | string, string, string]>([
     [400, { __type: "ValidationException", message: "no" }, "invalid_parameter", "caller"],
     [400, { message: "no" }, "invalid_parameter", "caller"],
@@ -51,7 +51,7 @@ describe("an error", () => {
     [403, { __type: "AccessDeniedException" }, "upstream_unavailable", "gateway"],
     [404, { __type: "ResourceNotFoundException" }, "upstream_unavailable", "gateway"],
     [500, "<html>", "upstream_unavailable", "upstream"],
-  ])("%d %j is %s, and the %s's", (status, body, code, owner) => {
+  ])("status %d with body %j is %s, owned by the %s", (status, body, code, owner) => {
     const text = typeof body === "string" ? body : JSON.stringify(body)
     expect(bedrockConverseCodec.decodeError({ status, body: text })).toMatchObject({ code, owner })
   })
@@ -186,8 +186,8 @@ function attempted(given: ChatRequest, at: string) {
   }
 }
 
-describe("any request", () => {
-  test("any request keeps the interface's rules, or is refused", () => {
+describe("encoding any request", () => {
+  test("any request follows the interface's rules or is refused", () => {
     let kept = 0
     fc.assert(
       fc.property(anyRequest, model, (given, at) => {
@@ -201,7 +201,7 @@ describe("any request", () => {
     expect(kept).toBeGreaterThan(100)
   })
 
-  test("any request is said in the same bytes each time", () => {
+  test("any request is encoded to the same bytes each time", () => {
     fc.assert(
       fc.property(anyRequest, model, (given, at) => {
         expect(JSON.stringify(attempted(given, at))).toBe(JSON.stringify(attempted(structuredClone(given), at)))
@@ -209,7 +209,7 @@ describe("any request", () => {
     )
   })
 
-  test("any request that goes on begins with the bytes of what was said before", () => {
+  test("a longer conversation begins with the bytes of the shorter one", () => {
     const userTurn = fc
       .tuple(fc.array(plain, { maxLength: 3 }), words)
       .map(([parts, text]) => [...parts, { kind: "text", text: `a${text}` } as const])
@@ -237,7 +237,7 @@ describe("any request", () => {
   })
 })
 
-test("a seal comes back as it came, whatever its bytes", () => {
+test("a seal decodes to the same bytes", () => {
   const reasoning = fc.oneof(
     fc.tuple(fc.string(), fc.base64String({ minLength: 4 })).map(([text, signature]) => ({
       reasoningContent: { reasoningText: { text, signature } },

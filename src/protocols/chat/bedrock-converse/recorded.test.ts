@@ -42,15 +42,15 @@ const wholes = answered.flatMap((each) => {
 
 const totalOf = (usage: Json | undefined) => (isObject(usage) ? usage.totalTokens : undefined)
 
-describe("every recorded", () => {
-  recorded("request that was answered keeps the rules that ours are held to", () => {
+describe("recorded exchanges", () => {
+  recorded("every recorded request follows the rules that encoded requests are checked against", () => {
     const requests = answered.flatMap(({ source, request }) => (request?.body ? [{ source, body: request.body }] : []))
     expect(requests.length).toBeGreaterThan(30)
     const odd = requests.flatMap(({ source, body }) => breaches(body).map((breach) => `${source}: ${breach}`))
     expect(odd).toEqual([])
   })
 
-  recorded("answer is read whole: nothing in it is foreign, and its tokens sum up", () => {
+  recorded("every recorded response is decoded without foreign parts, and its tokens add up", () => {
     expect(wholes.length).toBeGreaterThan(30)
     for (const { source, body } of wholes) {
       const response = bedrockConverseCodec.decodeResponse(body, decoding)
@@ -64,7 +64,7 @@ describe("every recorded", () => {
     }
   })
 
-  recorded("stream is read whole, and ends", () => {
+  recorded("every recorded stream is decoded completely", () => {
     expect(streams.length).toBeGreaterThan(15)
     for (const { source, text } of streams) {
       const events = decodedStream([text])
@@ -76,14 +76,14 @@ describe("every recorded", () => {
     }
   })
 
-  recorded("stream is the same, cut at every byte", () => {
+  recorded("every recorded stream decodes to the same when cut at any byte", () => {
     for (const { text } of streams) {
       const whole = JSON.stringify(assembleResponse(decodedStream([text])))
       expect(JSON.stringify(assembleResponse(decodedStream([...text])))).toBe(whole)
     }
   })
 
-  recorded("stream of an answer that was also recorded whole says the same", () => {
+  recorded("every recorded stream equals the whole response recorded with it", () => {
     const both = streams.flatMap((stream) => {
       const whole = wholes.find(({ source }) => source === stream.source.replace(/\.chunks\.txt$/, ".json"))
       return whole ? [{ stream, whole }] : []

@@ -61,7 +61,7 @@ describe.each(Object.entries(libraries))("the client library %s", (_, Library) =
   const { models, chats } = new Library({ apiKey: "k", vertexai: false, httpOptions: { baseUrl } })
   const request = { model: "a/b", contents: "hi" }
 
-  test("reads a whole answer", async () => {
+  test("the client library reads a whole response", async () => {
     const answer = await models.generateContent(request)
     expect(answer.functionCalls).toEqual([{ id: "c1", name: "f", args: { x: 1 } }])
     expect(answer.candidates?.[0]?.content?.parts?.[0]).toMatchObject({ text: "hm", thought: true })
@@ -69,7 +69,7 @@ describe.each(Object.entries(libraries))("the client library %s", (_, Library) =
     expect(answer.usageMetadata).toMatchObject({ promptTokenCount: 3, candidatesTokenCount: 4, totalTokenCount: 12 })
   })
 
-  test("reads a stream, and keeps of it what it must send back", async () => {
+  test("the client library reads a stream and keeps the parts that it must send back", async () => {
     const chat = chats.create({ model: "a/b" })
     let text = ""
     const calls: unknown[] = []

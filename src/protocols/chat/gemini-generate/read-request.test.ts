@@ -23,7 +23,7 @@ function refusal(body: JsonObject, path?: string): [string, string | undefined] 
 }
 
 describe("a request", () => {
-  test("a request says its model and method in its path", () => {
+  test("the path has the model and the method", () => {
     expect(read(hello)).toEqual({
       operation: "generateContent",
       model: "a/b",
@@ -37,7 +37,7 @@ describe("a request", () => {
     })
   })
 
-  test("streams by its method, as events or as an array by its query", () => {
+  test("the method selects streaming, and the query selects events or an array", () => {
     const stream = (query: string) => {
       const { stream, framing } = read(hello, "a/b:streamGenerateContent", query)
       return [stream, framing]
@@ -56,12 +56,15 @@ describe("a request", () => {
     expect(refusal({ ...hello, provider: { rooting: "cost" } })).toEqual(["invalid_parameter", "provider.rooting"])
   })
 
-  test.each(["api_base", "api_key", "base_url", "custom_host"])("a request may not say where it goes: %s", (name) => {
-    expect(refusal({ ...hello, [name]: "x" })).toEqual(["unsupported_parameter", name])
-  })
+  test.each(["api_base", "api_key", "base_url", "custom_host"])(
+    "a request may not choose its destination: %s",
+    (name) => {
+      expect(refusal({ ...hello, [name]: "x" })).toEqual(["unsupported_parameter", name])
+    },
+  )
 })
 
-describe("what is taken", () => {
+describe("accepted requests", () => {
   const taken: [string, JsonObject][] = [
     ["every setting at its least", config({ temperature: 0, topP: 0, topK: 0, maxOutputTokens: 1, candidateCount: 1 })],
     ["every setting at its most", config({ temperature: 2, topP: 1, topK: 40, maxOutputTokens: 8192 })],
@@ -98,7 +101,7 @@ function part(...parts: Json[]): JsonObject {
   return { contents: [{ parts }] }
 }
 
-describe("what is refused, by name", () => {
+describe("refused requests, with the member", () => {
   const refused: [string, string, JsonObject][] = [
     ["missing_parameter", "contents", {}],
     ["missing_parameter", "contents", { contents: null }],
@@ -157,7 +160,7 @@ describe("what is refused, by name", () => {
   })
 })
 
-describe("objects of the provider's account are refused, by name", () => {
+describe("objects of the provider's account are refused with the member", () => {
   const storedFile = "https://generativelanguage.googleapis.com/v1beta/files/abc-123"
   const file = { fileData: { fileUri: storedFile } }
   const refused: [string, JsonObject][] = [
@@ -194,13 +197,13 @@ describe("objects of the provider's account are refused, by name", () => {
 describe("counting tokens", () => {
   const path = "models/a/b:countTokens"
 
-  test("counting tokens takes contents, or a whole request", () => {
+  test("a count request accepts contents, or a whole request", () => {
     expect(read(hello, path).operation).toBe("countTokens")
     expect(read({ generateContentRequest: hello }, path).stream).toBe(false)
     expect(() => read({ generate_content_request: hello }, path)).not.toThrow()
   })
 
-  test("names a member of the whole request by its path", () => {
+  test("a fault inside the whole request is reported with its path", () => {
     const inner = (request: JsonObject) => refusal({ generateContentRequest: request }, path)
     expect(refusal({}, path)).toEqual(["missing_parameter", "contents"])
     expect(inner({})).toEqual(["missing_parameter", "generateContentRequest.contents"])
@@ -220,21 +223,21 @@ describe("counting tokens", () => {
   })
 })
 
-describe("towards the upstream", () => {
+describe("the upstream request", () => {
   const target = { model: "gemini-2.5-flash", streamUsage: "sent" } as const
   const sent = (text: string, path?: string) => spliceJson(text, requestEdits(read(JSON.parse(text), path), target))
   const contents = '"contents" : [{"parts":[{"text":"Gr\\u00fc\\u00df dich 12345678901234567890"}]}]'
 
-  test("every byte stays but the members the gateway owns", () => {
+  test("every byte except the gateway's own members stays", () => {
     expect(sent(`{ "b":1.0, "provider":{"routing":"cost"}, ${contents} }`)).toBe(`{ "b":1.0, ${contents} }`)
     expect(sent(`{${contents}}`)).toBe(`{${contents}}`)
   })
 
-  test("no model in the body contradicts the path", () => {
+  test("a model in the body is removed", () => {
     expect(sent(`{"model":"models/other",${contents}}`)).toBe(`{${contents}}`)
   })
 
-  test.each(["generateContentRequest", "generate_content_request"])("%s names the upstream's model", (name) => {
+  test.each(["generateContentRequest", "generate_content_request"])("%s gets the upstream's model name", (name) => {
     const path = "a/b:countTokens"
     expect(sent(`{"${name}":{ "model":"models/a/b",${contents}}}`, path)).toBe(
       `{"${name}":{ "model":"models/gemini-2.5-flash",${contents}}}`,
@@ -243,7 +246,7 @@ describe("towards the upstream", () => {
     expect(sent(`{"${name}":null,${contents}}`, path)).toBe(`{"${name}":null,${contents}}`)
   })
 
-  test("the path names model and method, and asks for events whatever the client reads", () => {
+  test("the upstream path has the model and method, and always requests events", () => {
     const path = (method: string, model: string, query = "") => upstreamPath(read(hello, `a/b:${method}`, query), model)
     expect(path("generateContent", "gemini-2.5-pro")).toBe("/v1beta/models/gemini-2.5-pro:generateContent")
     expect(path("countTokens", "gemini-2.5-pro")).toBe("/v1beta/models/gemini-2.5-pro:countTokens")
@@ -255,7 +258,7 @@ describe("towards the upstream", () => {
     }
   })
 
-  test("a model's name stays within the path", () => {
+  test("a model's name is escaped in the path", () => {
     const path = (model: string) => upstreamPath(read(hello), model)
     expect(path("google/gemini:free@1")).toBe("/v1beta/models/google/gemini:free@1:generateContent")
     expect(path("a b?c#d%2F")).toBe("/v1beta/models/a%20b%3Fc%23d%252F:generateContent")

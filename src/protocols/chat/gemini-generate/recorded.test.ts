@@ -35,8 +35,8 @@ const answers = all.flatMap((recording) => {
   return isObject(body) && body.candidates ? [{ source: recording.source, body }] : []
 })
 
-describe("every recorded", () => {
-  recorded("request, said again in the same protocol, is the same, and nothing of it is lost", () => {
+describe("recorded exchanges", () => {
+  recorded("every recorded request stays the same in its own protocol, without losses", () => {
     expect(requests.length).toBeGreaterThan(80)
     const other = requests.flatMap(({ source, body }) => {
       const context = upstream()
@@ -47,7 +47,7 @@ describe("every recorded", () => {
     expect(other).toEqual([])
   })
 
-  recorded("answer, said again in the same protocol, is the same but for its names", () => {
+  recorded("every recorded response stays the same in its own protocol, except for its names", () => {
     expect(answers.length).toBeGreaterThan(80)
     for (const { source, body } of answers) {
       const canonical = out.decodeResponse(body, { ...decoding, minter: "gemini-generate" })
@@ -57,7 +57,7 @@ describe("every recorded", () => {
     }
   })
 
-  recorded("stream, written again, obeys the grammar and says the same", () => {
+  recorded("every recorded stream, encoded again, is valid and equivalent", () => {
     expect(streams.length).toBeGreaterThan(20)
     for (const { source, text } of streams) {
       const events = decodedStream(text, { ...decoding, minter: "gemini-generate" })

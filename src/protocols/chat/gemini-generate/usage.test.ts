@@ -74,7 +74,7 @@ test.each(cases)("%s", (_, wire, usage) => {
   expect(decodeUsage(wire as never)).toEqual(usage)
 })
 
-test.each([[undefined], [null], [{}], ["5"], [[]], [{ trafficType: "ON_DEMAND" }]])("%p is no usage", (wire) => {
+test.each([[undefined], [null], [{}], ["5"], [[]], [{ trafficType: "ON_DEMAND" }]])("%p is not usage", (wire) => {
   expect(decodeUsage(wire as never)).toBeUndefined()
 })
 

@@ -3,7 +3,7 @@ import { GatewayError } from "../../../canonical/gateway-error.ts"
 import { decodeError, encodeError } from "../../openai/openai-errors.ts"
 import { errorFrame } from "./errors.ts"
 
-describe("an upstream's error", () => {
+describe("decoding an upstream's error", () => {
   const read = (status: number, body: string | object, retryAfterMs?: number) =>
     decodeError({ status, retryAfterMs, body: typeof body === "string" ? body : JSON.stringify(body) })
 
@@ -55,31 +55,31 @@ describe("an upstream's error", () => {
     expect([error.code, error.owner]).toEqual([code, owner] as never)
   })
 
-  test("an upstream's error keeps its sentence and parameter when the caller is at fault", () => {
+  test("an upstream's message and parameter are kept if the caller is at fault", () => {
     const error = read(400, { error: { message: "Bad n", param: "n" } })
     expect([error.message, error.param]).toEqual(["Bad n", "n"])
   })
 
-  test("an upstream's error says nothing of its own words when the caller is not", () => {
+  test("an upstream's message is hidden if the caller is not at fault", () => {
     expect(read(401, { error: { message: "Incorrect API key sk-123" } }).message).not.toContain("sk-123")
     expect(read(500, { error: { message: "db at 10.0.0.1 down" } }).message).not.toContain("10.0.0.1")
   })
 
-  test("an upstream's error keeps how long to wait", () => {
+  test("the retry delay of an upstream's error is kept", () => {
     expect(read(429, "", 2000).retryAfterMs).toBe(2000)
   })
 })
 
-describe("our error", () => {
+describe("encoding a gateway error", () => {
   const error = new GatewayError("invalid_parameter", "Bad «n».", { param: "n" })
 
-  test("our error has the specification's shape", () => {
+  test("a gateway error has the specification's shape", () => {
     expect(encodeError(error)).toEqual({
       error: { code: "invalid_parameter", message: "Bad «n».", type: "invalid_request_error", param: "n" },
     })
   })
 
-  test("inside a stream is one event, without the terminal one", () => {
+  test("an error inside a stream is one event, without the terminal one", () => {
     const text = Buffer.from(errorFrame(error), "latin1").toString()
     expect(text).toBe(`data: ${JSON.stringify(encodeError(error))}\n\n`)
   })

@@ -192,11 +192,11 @@ function choices(): [string, JsonObject][] {
   ])
 }
 
-test.each(cases)("%s", (_, body) => {
+test.each(cases)("a request with %s stays the same in its own protocol", (_, body) => {
   expect(roundTrip(body)).toEqual(withoutNulls(body) as JsonObject)
 })
 
-test("messages come last, so that a longer conversation begins with the bytes of the shorter", () => {
+test("messages come last, so that a longer conversation begins with the bytes of the shorter one", () => {
   for (const [, body] of cases) {
     const messages = body.messages as Json[]
     const short = JSON.stringify(roundTrip({ ...body, messages: messages.slice(0, -1) }))
@@ -204,7 +204,7 @@ test("messages come last, so that a longer conversation begins with the bytes of
   }
 })
 
-test("any request that is sound comes back the same", () => {
+test("any valid request stays the same in its own protocol", () => {
   const content = fc.oneof(
     fc.string(),
     fc.array(fc.oneof(fc.record({ type: fc.constant("text"), text: fc.string(), x: fc.jsonValue() }), strange())),
@@ -258,7 +258,7 @@ function isSound(body: JsonObject): boolean {
   }
 }
 
-test("what is not sound throws nothing but errors of ours", () => {
+test("an invalid request throws nothing but a GatewayError", () => {
   const odd = fc.dictionary(
     fc.constantFrom(
       "model",
@@ -286,8 +286,8 @@ test("what is not sound throws nothing but errors of ours", () => {
   )
 })
 
-describe("recorded", () => {
-  recorded("every request that was ever sent comes back the same", () => {
+describe("recorded exchanges", () => {
+  recorded("every recorded request stays the same in its own protocol", () => {
     const bodies = recordings("chat").flatMap(({ source, request }) => {
       // OpenRouter's own `provider` object is not ours, and its `models` are the gateway's to try.
       const { provider: _, models: __, ...body } = request?.body ?? {}

@@ -32,7 +32,7 @@ describe("the output limit", () => {
     expect(rest).toEqual(expected as JsonObject)
   })
 
-  test("the output limit that reaches a host is the smallest that was written, and the one that is held", () => {
+  test("the forwarded output limit is the smallest in the request, and the one that is held", () => {
     const limit = fc.option(fc.integer({ min: 1, max: 1e6 }), { nil: undefined })
     const known = fc.constantFrom(undefined, OLDER, NEWER, BOTH)
     fc.assert(
@@ -52,19 +52,22 @@ describe("the output limit", () => {
   })
 })
 
-test("answers that a host makes to choose from are paid for like those that are shown", () => {
+test("candidates that a host generates to choose from are paid for like those it returns", () => {
   expect(readRequest(bodyWith({ n: 2 })).outputLimits.candidates).toBe(2)
   expect(readRequest(bodyWith({ n: 2, best_of: 5 })).outputLimits.candidates).toBe(5)
 })
 
-test.each([["flex"], ["priority"], ["scale"]])("the service tier %s has no price", (service_tier) => {
-  expect(() => readRequest(bodyWith({ service_tier }))).toThrow(
-    expect.objectContaining({ code: "model_not_priced", param: "service_tier" }),
-  )
-})
+test.each([["flex"], ["priority"], ["scale"]])(
+  "the service tier %s is refused because it has no price",
+  (service_tier) => {
+    expect(() => readRequest(bodyWith({ service_tier }))).toThrow(
+      expect.objectContaining({ code: "model_not_priced", param: "service_tier" }),
+    )
+  },
+)
 
 describe("a list of models", () => {
-  test("a list of models is the fallback, and goes no further", () => {
+  test("the list of models is the fallback, and is not forwarded", () => {
     const reading = readRequest(bodyWith({ models: ["c/d", "e/f"] }))
     expect(reading).toMatchObject({ model: "a/b", routing: { fallback: ["c/d", "e/f"] } })
     expect(sent(bodyWith({ models: ["c/d"] }))).not.toHaveProperty("models")
@@ -72,7 +75,7 @@ describe("a list of models", () => {
     expect(readRequest(bodyWith({ fallbacks: [{ model: "c/d" }, "e/f"] })).routing.fallback).toEqual(["c/d", "e/f"])
   })
 
-  test("names the model where nothing else does", () => {
+  test("the list of models names the model if no other member does", () => {
     const { model: _, ...body } = bodyWith({ models: ["c/d", "e/f"] })
     expect(readRequest(body)).toMatchObject({ model: "c/d", routing: { fallback: ["e/f"] } })
   })
@@ -86,7 +89,7 @@ describe("a list of models", () => {
     [{ models: "c/d" }, "models"],
     [{ fallbacks: [{ model: "c/d", max_tokens: 9 }] }, "fallbacks[0].max_tokens"],
     [{ fallbacks: [{}] }, "fallbacks[0].model"],
-  ])("%j is refused for its %s", (more, param) => {
+  ])("the list of models %j is refused for its %s", (more, param) => {
     expect(() => readRequest(bodyWith(more))).toThrow(expect.objectContaining({ param }))
   })
 })

@@ -89,7 +89,7 @@ test.each(cases)("%s", (_, wire, usage) => {
   expect(decodeUsage(wire as never)).toEqual(usage)
 })
 
-test.each([[undefined], [null], [{}], ["5"], [[]]])("%p is no usage", (wire) => {
+test.each([[undefined], [null], [{}], ["5"], [[]]])("%p is not usage", (wire) => {
   expect(decodeUsage(wire as never)).toBeUndefined()
 })
 
@@ -110,7 +110,7 @@ test("the buckets add up to the total and none is negative", () => {
   )
 })
 
-test("what is written is read back as it was", () => {
+test("encoded usage decodes to the same", () => {
   const some = fc.integer({ min: 1, max: 1000 })
   const known = {
     input: some,

@@ -262,11 +262,11 @@ function choices(): [string, JsonObject][] {
   ])
 }
 
-test.each(cases)("%s", (_, body) => {
+test.each(cases)("a request with %s stays the same in its own protocol", (_, body) => {
   expect(roundTrip(body)).toEqual(withoutNulls(body) as JsonObject)
 })
 
-test("the input comes last, so that a longer conversation begins with the bytes of the shorter", () => {
+test("the input comes last, so that a longer conversation begins with the bytes of the shorter one", () => {
   for (const [, body] of cases) {
     const { input } = body
     if (!Array.isArray(input) || input.length < 2) continue
@@ -275,7 +275,7 @@ test("the input comes last, so that a longer conversation begins with the bytes 
   }
 })
 
-test("any request that is sound comes back the same", () => {
+test("any valid request stays the same in its own protocol", () => {
   const part = fc.oneof(
     fc.record({ type: fc.constantFrom("input_text", "output_text"), text: fc.string(), x: fc.jsonValue() }),
     fc
@@ -347,7 +347,7 @@ function isSound(body: JsonObject): boolean {
   }
 }
 
-test("what is not sound throws nothing but errors of ours", () => {
+test("an invalid request throws nothing but a GatewayError", () => {
   const names = fc.constantFrom(
     "model",
     "input",
@@ -371,8 +371,8 @@ test("what is not sound throws nothing but errors of ours", () => {
   )
 })
 
-describe("recorded", () => {
-  recorded("every request that was ever sent comes back the same", () => {
+describe("recorded exchanges", () => {
+  recorded("every recorded request stays the same in its own protocol", () => {
     const bodies = recordings("responses").flatMap(({ source, request }) => {
       // OpenRouter's own `provider` object is not ours.
       const { provider: _, ...body } = request?.body ?? {}

@@ -113,11 +113,11 @@ describe.each(Object.entries(libraries))("the client library %s", (_, Library) =
   const client = new Library({ apiKey: "k", baseURL, maxRetries: 0 })
   const body = request as unknown as { model: string; input: string }
 
-  test("reads a whole answer", async () => {
+  test("the client library reads a whole response", async () => {
     expect(await client.responses.create(body)).toMatchObject(expected as never)
   })
 
-  test("reads a stream event by event", async () => {
+  test("the client library reads a stream event by event", async () => {
     let text = ""
     let last: unknown
     for await (const event of await client.responses.create({ ...body, stream: true })) {
@@ -130,7 +130,7 @@ describe.each(Object.entries(libraries))("the client library %s", (_, Library) =
   })
 })
 
-test("the stream helper of the client library puts a stream together", async () => {
+test("the client library's stream helper assembles a stream", async () => {
   const client = new OpenAI({ apiKey: "k", baseURL, maxRetries: 0 })
   const final = await client.responses.stream(request as unknown as { model: string; input: string }).finalResponse()
   expect(final).toMatchObject(expected as never)

@@ -68,8 +68,8 @@ function deltas(item: JsonObject): JsonObject[] {
   return item.type === "code_interpreter_call" ? pieces(item.code, "response.code_interpreter_call_code.delta") : []
 }
 
-describe("every recorded", () => {
-  recorded("answer is what its stream would fold into", () => {
+describe("recorded exchanges", () => {
+  recorded("every recorded response equals the response assembled from its stream", () => {
     expect(answers.length).toBeGreaterThan(40)
     for (const { source, body } of answers) {
       const whole = upstream.decodeResponse(body, DECODING)
@@ -77,7 +77,7 @@ describe("every recorded", () => {
     }
   })
 
-  recorded("stream folds into what its last event shows", () => {
+  recorded("every recorded stream is assembled into the response of its last event", () => {
     expect(streams.length).toBeGreaterThan(40)
     let compared = 0
     for (const { source, text } of streams) {
@@ -96,7 +96,7 @@ describe("every recorded", () => {
     expect(compared).toBeGreaterThan(20)
   })
 
-  recorded("answer, written again, says the same in the same items", () => {
+  recorded("every recorded response, encoded again, has the same content in the same items", () => {
     for (const { source, body } of answers) {
       const context = encodeContext()
       const canonical = upstream.decodeResponse(body, DECODING) as ChatResponse
@@ -108,7 +108,7 @@ describe("every recorded", () => {
     }
   })
 
-  recorded("stream, written again, obeys the grammar and says the same, wherever it is cut", () => {
+  recorded("every recorded stream, encoded again, is valid and equivalent, wherever it is cut", () => {
     for (const { source, text } of streams) {
       const events = readStream([text])
       const frames = writeStream(events)
@@ -176,7 +176,7 @@ const description = join(process.env.TRIVIUM_TEST_WIRE ?? "(TRIVIUM_TEST_WIRE is
 /** Skipped if the description file is missing. */
 const described = test.skipIf(!existsSync(description))
 
-describe("against Open Responses' description", () => {
+describe("the Open Responses description", () => {
   const body = {
     model: "a/b",
     input: "hi",
@@ -199,7 +199,7 @@ describe("against Open Responses' description", () => {
     usage: { input: 1, output: 2 },
   }
 
-  described("a whole answer holds", () => {
+  described("a whole response matches the description", () => {
     const schema = readSchema()
     const whole = ingress.encodeResponse(response, answering(body))
     expect(violations(whole, { $ref: "#/components/schemas/ResponseResource" }, schema)).toEqual([])
@@ -212,7 +212,7 @@ describe("against Open Responses' description", () => {
     ).toEqual([])
   })
 
-  described("every event of a stream holds", () => {
+  described("every event of a stream matches the description", () => {
     const schema = readSchema()
     const known = Object.entries((schema.components as { schemas: JsonObject }).schemas)
     const again = readStream([encodeByteText(streamed(ingress.encodeResponse(response, answering(body))))])

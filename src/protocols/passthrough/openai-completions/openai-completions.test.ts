@@ -5,7 +5,7 @@ import { readRequest } from "./read-request.ts"
 import { relayStream } from "./relay-stream.ts"
 import { decodeUsage } from "./usage.ts"
 
-test("the answers that are paid for are those made to choose from, for each prompt", () => {
+test("the paid candidates include those generated to choose from, for each prompt", () => {
   const candidatesOf = (more: object) => readRequest({ model: "a/b", prompt: "x", ...more }).outputLimits.candidates
   expect(candidatesOf({})).toBe(1)
   expect(candidatesOf({ n: 3 })).toBe(3)
@@ -16,18 +16,18 @@ test("the answers that are paid for are those made to choose from, for each prom
 })
 
 describe("usage", () => {
-  test("usage has what was cached and reasoned apart from the rest", () => {
+  test("cached and reasoning tokens are separate buckets", () => {
     const wire = { prompt_tokens: 9, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 4 } }
     expect(decodeUsage(wire)).toEqual({ input: 5, cacheRead: 4, output: 5 })
     const reasoned = { ...wire, completion_tokens_details: { reasoning_tokens: 2 } }
     expect(decodeUsage(reasoned)).toEqual({ input: 5, cacheRead: 4, output: 3, reasoning: 2 })
   })
 
-  test("of a prompt alone has no output", () => {
+  test("usage of a prompt alone has no output", () => {
     expect(decodeUsage({ prompt_tokens: 9, total_tokens: 9 })).toEqual({ input: 9, output: 0 })
   })
 
-  test("usage without figures is none, and absurd figures are dropped", () => {
+  test("usage without counts is undefined, and implausible counts are dropped", () => {
     expect(decodeUsage({})).toBeUndefined()
     expect(decodeUsage(null)).toBeUndefined()
     expect(decodeUsage({ prompt_tokens: -1 })).toEqual({})
@@ -48,7 +48,7 @@ describe("a stream", () => {
     return { passed, events: relay.events }
   }
 
-  test("a stream is the same wherever its bytes are cut", () => {
+  test("a stream is relayed the same wherever its bytes are cut", () => {
     const whole = [
       textChunk("Gr\\u00fc\\u00df"),
       textChunk(" dich"),
@@ -62,7 +62,7 @@ describe("a stream", () => {
       expect(through([whole.slice(0, at), whole.slice(at)]).passed).toBe(expected)
   })
 
-  test("a stream keeps candidates apart, and means something from its first letter on", () => {
+  test("the stream decoder keeps candidates apart, and its first letter is meaningful", () => {
     const { events } = through([
       textChunk(""),
       textChunk("a"),
@@ -80,7 +80,7 @@ describe("a stream", () => {
     expect(events.at(-1)).toEqual({ type: "stream-end" })
   })
 
-  test("a stream is incomplete while a candidate continues, and errors in it are reported", () => {
+  test("a stream is incomplete while a candidate continues, and its errors are reported", () => {
     expect(through([textChunk("a"), textChunk("", "stop", 1)]).events.at(-1)?.type).not.toBe("stream-end")
     const { events } = through([textChunk("a"), 'data: {"error":{"message":"No more."}}\n\n'])
     expect(events.at(-1)).toMatchObject({ type: "stream-error" })

@@ -19,7 +19,7 @@ test("a plain request is decoded", () => {
   })
 })
 
-test("what has no canonical word rides along", () => {
+test("members without a canonical counterpart pass through", () => {
   expect(decoded(rich).extra?.members).toEqual({
     output_config: { task_budget: { total: 1 } },
     metadata: { other: 1 },
@@ -44,7 +44,7 @@ test("every setting is decoded", () => {
   })
 })
 
-describe("how hard to think", () => {
+describe("reasoning settings", () => {
   const cases: [object, object | undefined][] = [
     [{}, undefined],
     [{ thinking: { type: "disabled" } }, { effort: "none" }],
@@ -63,7 +63,7 @@ describe("how hard to think", () => {
   }
 })
 
-test("instructions keep their cache marks, and stand amid the turns where they were put", () => {
+test("instructions keep their cache marks and their position among the turns", () => {
   const { instructions, turns } = decoded(rich)
   expect(instructions).toEqual([
     { kind: "text", at: "system[0]", text: "be kind", cacheMark: {} },
@@ -76,7 +76,7 @@ test("instructions keep their cache marks, and stand amid the turns where they w
   })
 })
 
-describe("content", () => {
+describe("content blocks", () => {
   const at = "messages[0].content[0]"
   const extra = (members: object) => ({ protocol: "anthropic-messages", members })
   const cases: [string, object, object][] = [
@@ -165,7 +165,7 @@ describe("content", () => {
     test(name, () => expect(saying(block)?.[0] as object).toEqual(expected))
   }
 
-  test("a call's seal is put back onto the call", () => {
+  test("the seal of a call is put back on the call", () => {
     const sealed = { mintedBy: "google", data: "s" }
     expect(
       saying(
@@ -180,7 +180,7 @@ describe("content", () => {
   })
 })
 
-test("tools: the caller's own, and the vendor's by what they do", () => {
+test("tools are decoded: the caller's own, and the vendor's by kind", () => {
   const { tools, toolChoice } = decoded(rich)
   expect(tools.map((tool) => (tool.kind === "hosted" ? `${tool.name} ${tool.does}` : tool.name))).toEqual([
     "f",

@@ -18,7 +18,7 @@ const stop = (index: number) => ({ type: "content_block_stop", index })
 const partsOf = (...data: MessageEventData): readonly ContentPart[] =>
   assembleResponse(readStream([events(opening, ...data, closing, { type: "message_stop" })])).candidates[0]?.parts ?? []
 
-describe("a stream tells", () => {
+describe("the parts of a stream are decoded", () => {
   const own = (value: object) => ({ kind: "foreign", protocol: "anthropic-messages", value })
   const cases: [string, MessageEventData, object[]][] = [
     [
@@ -89,7 +89,7 @@ describe("a stream tells", () => {
   for (const [name, data, expected] of cases) test(name, () => expect(partsOf(...data) as object[]).toEqual(expected))
 })
 
-describe("a host may", () => {
+describe("deviations of hosts are tolerated", () => {
   const text = (words: string) => ({ kind: "text", text: words })
   const cases: [string, MessageEventData, object[]][] = [
     [
@@ -122,7 +122,7 @@ describe("a host may", () => {
   ]
   for (const [name, data, expected] of cases) test(name, () => expect(partsOf(...data) as object[]).toEqual(expected))
 
-  test("a host may say anything at all, and every part that starts ends", () => {
+  test("whatever events a host sends, every part that starts ends", () => {
     const kind = fc.constantFrom(
       "message_start",
       "content_block_start",

@@ -90,7 +90,7 @@ test("a temperature is not sent to a model that rejects it", () => {
   expect(lost).toEqual(["temperature", "topP", "topK"].map((name) => `dropped ${name} (hint)`))
 })
 
-test("an older model is not asked to think on where its thoughts before its calls are not there", () => {
+test("an older model does not continue reasoning if the reasoning before its calls is missing", () => {
   const thought = (mintedBy: string) =>
     ({ kind: "reasoning", form: "full", text: "hm", sealed: { mintedBy, data: "s" } }) as const
   const thinkingWith = (mintedBy: string) =>

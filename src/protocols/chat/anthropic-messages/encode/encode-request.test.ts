@@ -26,7 +26,7 @@ function refusal(changes: Partial<ChatRequest>): string {
   }
 }
 
-describe("a setting", () => {
+describe("settings", () => {
   const usual = { max_tokens: 8192, lost: [] as string[] }
   const cases: [string, ChatSettings, object, Partial<UpstreamRequestContext>?][] = [
     ["none", {}, {}],
@@ -113,14 +113,14 @@ describe("a setting", () => {
     test(name, () => expect(settled(settings, changes)).toEqual({ ...usual, ...expected }))
   }
 
-  test("a setting that the caller would miss is refused", () => {
+  test("a setting whose loss would change the response is refused", () => {
     expect(refusal({ settings: { candidates: 2 } })).toBe("unsupported_parameter candidates")
     expect(refusal({ settings: { logprobs: 0 } })).toBe("unsupported_parameter logprobs")
     expect(refusal({ settings: { modalities: ["text", "audio"] } })).toBe("unsupported_parameter modalities")
   })
 })
 
-test("an answer is held to what of a schema the vendor knows; the rest is told to the model", () => {
+test("the output schema keeps the keywords that the vendor knows; the others move to the description", () => {
   const schema = {
     type: "object",
     properties: { age: { type: "integer", minimum: 0, description: "Years" }, at: { type: "string", format: "x" } },
@@ -175,7 +175,7 @@ describe("turns", () => {
   const use = (id: string) => ({ type: "tool_use", id, name: "f", input: { a: 1 } })
   const answer = (id: string) => ({ type: "tool_result", tool_use_id: id, content: "ok" })
 
-  test("results of calls made together stand in one message, before what else is said", () => {
+  test("results of parallel calls are in one message, before other content", () => {
     const { messages, lost } = encodeTurns(
       turn("user", text("hi")),
       turn("assistant", text("let me", "m[0]")),
@@ -192,7 +192,7 @@ describe("turns", () => {
     expect(lost).toEqual([])
   })
 
-  test("instructions before all turns are the system's; later ones are said as the user", () => {
+  test("leading instructions go to `system`; later ones become user messages", () => {
     const { messages, system, lost } = encodeTurns(
       turn("instruction", text("be kind")),
       turn("user", text("hi")),
@@ -206,7 +206,7 @@ describe("turns", () => {
     expect(lost).toEqual(["approximated messages[0] (meaning)"])
   })
 
-  test("the first turn is the user's, and empty turns are left out", () => {
+  test("the first message is the user's, and empty turns are dropped", () => {
     expect(encodeTurns(turn("assistant", text("hi")), turn("user", text(" ")), turn("user"))).toMatchObject({
       messages: [
         { role: "user", content: "." },
@@ -216,7 +216,7 @@ describe("turns", () => {
     })
   })
 
-  test("an answer that was begun ends without white space", () => {
+  test("an unfinished assistant message ends without white space", () => {
     expect(encodeTurns(turn("user", text("hi")), turn("assistant", text("so ")))).toMatchObject({
       messages: [{}, { role: "assistant", content: "so" }],
       lost: ["approximated messages[0] (hint)"],
@@ -232,7 +232,7 @@ describe("turns", () => {
     ])
   })
 
-  test("turns of cache marks the last four are said, and none for longer than one before it", () => {
+  test("the last four cache marks are sent, and none lasts longer than the one before it", () => {
     const marked = (at: string, ttl?: "1h"): ContentPart => ({
       kind: "text",
       text: at,
@@ -263,7 +263,7 @@ describe("turns", () => {
     ])
   })
 
-  test("a conversation that grows only adds bytes", () => {
+  test("a longer conversation begins with the bytes of the shorter one", () => {
     const turns = [
       turn("user", text("hi")),
       turn("assistant", text("a"), call("1")),
@@ -283,7 +283,7 @@ describe("turns", () => {
   })
 })
 
-describe("content", () => {
+describe("content blocks", () => {
   const encodeOne = (part: ContentPart, role: ConversationTurn["role"] = "user") => {
     const before =
       role === "user" ? [turn("user", text("hi")), turn("assistant", text("yes"))] : [turn("user", text("hi"))]
@@ -402,7 +402,7 @@ describe("content", () => {
     test(name, () => expect(encodeOne(part, role)).toEqual({ content, lost }))
   }
 
-  test("that cannot be sent is refused", () => {
+  test("content that cannot be sent is refused", () => {
     const turns = (part: ContentPart) => ({ turns: [turn("user", part)] })
     for (const part of [
       media({ media: "audio", source: inline("audio/wav", "") }),
@@ -444,7 +444,7 @@ describe("tools", () => {
     return { tools: body.tools, choice: body.tool_choice, lost }
   }
 
-  test("tools become the vendor's, those it runs too", () => {
+  test("tools are encoded, including the vendor's own", () => {
     expect(
       encodeToolsOf({
         tools: [f, { kind: "custom", name: "c", at: "c", format: { type: "grammar" } }, search, images],
@@ -460,7 +460,7 @@ describe("tools", () => {
     })
   })
 
-  test("search where the user is, however deep that was said", () => {
+  test("the search tool has the user's location, at either nesting level", () => {
     const user_location = { type: "approximate", city: "Basel" }
     const encodeSearch = (value: object) => encodeToolsOf({ tools: [{ ...search, value: value as never }] })
     const expected = { tools: [{ type: "web_search_20250305", name: "web_search", user_location }], lost: [] }
@@ -470,7 +470,7 @@ describe("tools", () => {
     )
   })
 
-  test("tools take an object, whatever their schema says at its top", () => {
+  test("a tool's input schema is always an object", () => {
     const variant = (name: string) => ({ properties: { [name]: {}, both: {} }, required: [name, "both"] })
     expect(encodeToolsOf({ tools: [{ ...f, parameters: { anyOf: [variant("a"), variant("b")] } }] })).toMatchObject({
       tools: [{ input_schema: { type: "object", properties: { a: {}, b: {}, both: {} }, required: ["both"] } }],
@@ -516,12 +516,12 @@ describe("tools", () => {
     })
   }
 
-  test("tools that may not be called are left out", () => {
+  test("tools that may not be called are omitted", () => {
     const { tools } = encodeToolsOf({ tools: [f, search], toolChoice: { mode: "some", names: ["f"], required: false } })
     expect(tools).toHaveLength(1)
   })
 
-  test("tools that must be called and cannot are refused", () => {
+  test("a required tool that cannot be called is refused", () => {
     expect(refusal({ tools: [images], toolChoice: { mode: "required" } })).toBe("unsupported_parameter tool_choice")
     expect(refusal({ tools: [f, images], toolChoice: { mode: "tool", name: "draw" } })).toBe(
       "unsupported_parameter tool_choice",
@@ -529,7 +529,7 @@ describe("tools", () => {
     expect(refusal({ tools: [f, images], toolChoice: { mode: "required" } })).toBe("accepted")
   })
 
-  test("tools that must be called do not go with a budget for thought", () => {
+  test("a required tool excludes a thinking budget", () => {
     for (const toolChoice of [{ mode: "required" }, { mode: "some", names: ["f"], required: true }] as const) {
       const { body } = encoded(
         foreignRequest({ tools: [f], toolChoice, settings: { reasoning: { budgetTokens: 2000 } } }),
@@ -539,7 +539,7 @@ describe("tools", () => {
   })
 })
 
-test("members of another protocol are named one by one", () => {
+test("every passthrough field of another protocol is reported as lost", () => {
   const extra = (...names: string[]) => ({
     protocol: "openai-chat",
     members: Object.fromEntries(names.map((name) => [name, 1])),

@@ -48,13 +48,13 @@ test("a plain answer is encoded", () => {
   })
 })
 
-test("what was used costs the same when it is read again", () => {
+test("encoded usage decodes to the same cost", () => {
   const usage = { input: 5, cacheRead: 2, cacheWrite: 3, cacheWrite1h: 4, output: 3, reasoning: 4 }
   const { body } = encodeAnswer({ usage })
   expect(upstream.decodeResponse(body, { id: "", minter: "m" })?.usage).toEqual(usage)
 })
 
-describe("why it stopped", () => {
+describe("stop reasons", () => {
   const call: ContentPart = { kind: "tool-call", id: "1", name: "f", arguments: "{}", runsAt: "client" }
   const cases: [CandidateFinish, ContentPart[], string | null, string | null][] = [
     [{ reason: "stop" }, [], "end_turn", null],
@@ -79,7 +79,7 @@ describe("why it stopped", () => {
   }
 })
 
-test("an answer that does not say why it ended is told like one that stopped", () => {
+test("a response without a finish reason gets the default one", () => {
   const call: ContentPart = { kind: "tool-call", id: "1", name: "f", arguments: "{}", runsAt: "client" }
   expect(encodeAnswer({ candidates: [{ index: 0, parts: [call] }] }).body.stop_reason).toBe("tool_use")
   expect(encodeAnswer({ candidates: [{ index: 0, parts: [{ kind: "text", text: "a" }] }] }).body.stop_reason).toBe(
@@ -87,7 +87,7 @@ test("an answer that does not say why it ended is told like one that stopped", (
   )
 })
 
-test("a reason to stop that the protocol has no word for is named in the losses", () => {
+test("a finish reason without a counterpart is reported as a loss", () => {
   const { lost } = answer([{ kind: "text", text: "a" }], { reason: "other", word: "OTHER" })
   expect(lost).toEqual(["approximated stop_reason (meaning)"])
 })
@@ -171,7 +171,7 @@ const parts: [string, ContentPart, JsonObject[], string[]][] = [
   ["another's block", { kind: "foreign", protocol: "x", value: {} }, [], ["dropped content[0] (meaning)"]],
 ]
 
-describe("a part", () => {
+describe("parts of a response", () => {
   for (const [name, part, content, lost] of parts) {
     test(name, () => expect(answer([part])).toMatchObject({ body: { content }, lost }))
   }
@@ -222,7 +222,7 @@ function eventsOf(part: ContentPart): StreamEvent[] {
   return [begin({ kind: "whole", part }), ...end()]
 }
 
-test("seals of others cross the client and return whole; only their minter is sent them", () => {
+test("other vendors' seals cross the client unchanged and are sent only to their minter", () => {
   const thought: ContentPart = { kind: "reasoning", form: "summary", text: "hm", sealed: google }
   const hidden: ContentPart = {
     kind: "reasoning",
@@ -255,7 +255,7 @@ test("seals of others cross the client and return whole; only their minter is se
   expect(lost).toEqual(["dropped messages[0].content[0] (hint)", "dropped messages[0].content[4].sealed (hint)"])
 })
 
-test("a second candidate cannot be shown", () => {
+test("a second candidate is reported as lost", () => {
   const candidate = (index: number) => ({ index, parts: [{ kind: "text", text: String(index) }] as const })
   expect(encodeAnswer({ candidates: [candidate(0), candidate(1)] })).toMatchObject({
     body: { content: [{ text: "0" }] },
@@ -263,7 +263,7 @@ test("a second candidate cannot be shown", () => {
   })
 })
 
-test("what is no answer is none", () => {
+test("a body that is not a response decodes to undefined", () => {
   for (const body of [{}, { type: "error", content: [] }, { content: "x" }]) {
     expect(upstream.decodeResponse(body, { id: "", minter: "m" })).toBeUndefined()
   }

@@ -13,7 +13,7 @@ function parts(...given: object[]) {
   return decoded({ contents: [{ role: "model", parts: given as JsonObject[] }] }).turns[0]?.parts as unknown
 }
 
-describe("a part becomes", () => {
+describe("parts of a request", () => {
   const at = "contents[0].parts[0]"
   const cases: Record<string, [given: object, expected: object[]]> = {
     text: [{ text: "a" }, [{ kind: "text", text: "a", at }]],
@@ -80,14 +80,14 @@ describe("a part becomes", () => {
   })
 })
 
-describe("a tool's result", () => {
+describe("the result of a tool", () => {
   const result = (response: object) => {
     const read = parts({ functionResponse: { id: "c", name: "f", response } }) as [
       { parts: unknown[]; isError: boolean },
     ]
     return { text: (read[0].parts[0] as { text: string }).text, isError: read[0].isError }
   }
-  test("a tool's result is its output or its error, where that is all it has", () => {
+  test("a tool result is its output or its error, if it has no other member", () => {
     expect(result({ output: "21°" })).toEqual({ text: "21°", isError: false })
     expect(result({ error: "no such town" })).toEqual({ text: "no such town", isError: true })
   })
@@ -97,7 +97,7 @@ describe("a tool's result", () => {
     expect(result({ error: { code: 1 } })).toEqual({ text: '{"error":{"code":1}}', isError: true })
   })
 
-  test("a tool's result without an id answers the first call of its name that has no answer yet", () => {
+  test("a tool result without an id answers the first unanswered call of its name", () => {
     const call = (name: string) => ({ functionCall: { name } })
     const answer = (name: string) => ({ functionResponse: { name, response: {} } })
     const { turns } = decoded({
@@ -160,11 +160,11 @@ describe("settings", () => {
     ],
     [{ responseModalities: ["TEXT", "IMAGE"] }, { modalities: ["text", "image"] }],
   ]
-  test.each(cases)("%j", (given, expected) => {
+  test.each(cases)("the settings %j are decoded", (given, expected) => {
     expect(settings(given)).toEqual(expected)
   })
 
-  test("without a canonical word ride along", () => {
+  test("settings without a canonical counterpart pass through", () => {
     const generationConfig = {
       responseMimeType: "text/x.enum",
       responseSchema: { type: "STRING", enum: ["a"] },
@@ -178,7 +178,7 @@ describe("settings", () => {
   })
 })
 
-test("tools, each with where it stood, and the choice among them", () => {
+test("tools are decoded with their paths, and the choice among them", () => {
   const { tools, toolChoice } = decoded({
     contents: [],
     tools: [
@@ -221,11 +221,11 @@ test.each([
     { mode: "some", names: ["a"], required: false },
   ],
   [{ mode: "VALIDATED" }, undefined],
-])("the choice %j", (functionCallingConfig, expected) => {
+])("the tool choice %j is decoded", (functionCallingConfig, expected) => {
   expect(decoded({ contents: [], toolConfig: { functionCallingConfig } }).toolChoice).toEqual(expected as never)
 })
 
-test("the path names the model and whether the answer streams; `provider` says where it may go", () => {
+test("the path has the model and the method; `provider` has the routing options", () => {
   const rest = "models/openai/gpt-4o:streamGenerateContent"
   const body = { contents: [], model: "x", provider: { routing: "cost", fallback: ["a/b"] } }
   const read = ingress.decodeRequest(body, { ...envelope, rest })
@@ -311,7 +311,7 @@ const rich: JsonObject = {
   ],
 }
 
-describe("said again in the same protocol, a request is the same", () => {
+describe("encoding a request in its own protocol", () => {
   const again = (body: JsonObject) => {
     const context = upstream()
     const encoded = out.encodeRequest(decoded(body), context)
@@ -323,7 +323,7 @@ describe("said again in the same protocol, a request is the same", () => {
     expect(losses).toEqual([])
   })
 
-  test("whatever members it has", () => {
+  test("a request with any members stays the same in its own protocol", () => {
     const name = fc.constantFrom(
       "text",
       "thought",

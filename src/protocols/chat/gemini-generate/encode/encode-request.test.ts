@@ -34,7 +34,7 @@ const result = (callId: string, ...texts: string[]): ContentPart => ({
   parts: texts.map((text) => ({ kind: "text", text })),
 })
 
-describe("a part is said as", () => {
+describe("parts of a request", () => {
   const encodeParts = (parts: ContentPart[], context: Partial<UpstreamRequestContext> = {}) => {
     const { body, losses } = encode({ turns: [{ role: "assistant", parts, at: "messages[0]" }] }, context)
     const [content] = body.contents as JsonObject[]
@@ -136,7 +136,7 @@ describe("a part is said as", () => {
     expect(encoded.losses).toEqual(losses)
   })
 
-  test("the signature of the part before it, where it belongs there", () => {
+  test("a seal becomes the signature of the part before it, if it belongs there", () => {
     const seal = (data: string): ContentPart => ({
       kind: "reasoning",
       form: "hidden",
@@ -160,7 +160,7 @@ describe("turns", () => {
   const user = (...parts: ContentPart[]): ConversationTurn => ({ role: "user", parts, at: "messages[9]" })
   const text = (value: string): ContentPart => ({ kind: "text", text: value })
 
-  test("results stand together behind their calls, with what the user says apart", () => {
+  test("results follow their calls together, separate from the user's text", () => {
     const turns: ConversationTurn[] = [
       user(text("hi")),
       { role: "assistant", parts: [call("a"), call("b", { name: "g" })] },
@@ -184,19 +184,19 @@ describe("turns", () => {
     ])
   })
 
-  test("an instruction in the midst is said by the user", () => {
+  test("an instruction among the turns becomes a user message", () => {
     const encoded = contents([user(text("hi")), { role: "instruction", parts: [text("be brief")], at: "messages[1]" }])
     expect(encoded.contents).toEqual([{ role: "user", parts: [{ text: "hi" }, { text: "be brief" }] }])
     expect(encoded.losses).toEqual(["messages[1] meaning approximated"])
   })
 
-  test("instructions alone are said by the user", () => {
+  test("instructions without turns become a user message", () => {
     const { body, losses } = encode({ turns: [], instructions: [text("be kind")] })
     expect(body).toEqual({ contents: [{ role: "user", parts: [{ text: "be kind" }] }] })
     expect(summary(losses)).toEqual(["instructions meaning approximated"])
   })
 
-  test("a turn of which nothing is left is left out", () => {
+  test("a turn without parts left is dropped", () => {
     expect(contents([user(text("hi")), { role: "assistant", parts: [text("")] }]).contents).toHaveLength(1)
   })
 
@@ -240,7 +240,7 @@ describe("turns", () => {
     ])
   })
 
-  test("calls that were made at once in turns of their own bear one signature, the first's", () => {
+  test("parallel calls in consecutive turns have one signature, the first call's", () => {
     const signed = call("a", { sealed: { mintedBy: "google", data: "s" } })
     const turns: ConversationTurn[] = [signed, call("b")].map((part) => ({ role: "assistant", parts: [part] }))
     const { contents: wire, losses } = contents(turns, NEWER)
@@ -249,7 +249,7 @@ describe("turns", () => {
     expect(losses).toEqual([])
   })
 
-  test("the first unsigned call of a turn gets the vendor's skip value where signatures are demanded", () => {
+  test("the first unsigned call of a turn gets the vendor's skip value if signatures are required", () => {
     const turns: ConversationTurn[] = [{ role: "assistant", parts: [call("a"), call("b")], at: "messages[1]" }]
     const { contents: wire, losses } = contents(turns, NEWER)
     expect(wire).toMatchObject([{ parts: [{ thoughtSignature: "skip_thought_signature_validator" }, {}] }])
@@ -352,7 +352,7 @@ describe("settings", () => {
     })
   }
 
-  test("more stop sequences than the vendor takes are refused", () => {
+  test("more stop sequences than the vendor accepts are refused", () => {
     expect(() => config({ stop: ["1", "2", "3", "4", "5", "6"] })).toThrow("at most 5 stop sequences")
   })
 })
@@ -384,7 +384,7 @@ describe("tools", () => {
   }
   const declared = { functionDeclarations: [{ name: "f", description: "d", parametersJsonSchema: { type: "object" } }] }
 
-  test("functions stand together; a tool of plain text is a function of one string", () => {
+  test("functions are in one entry; a tool with text input becomes a function of one string", () => {
     const custom: ToolDefinition = { kind: "custom", name: "patch", format: { type: "grammar" }, at: "tools[2]" }
     const input = { type: "object", properties: { input: { type: "string" } }, required: ["input"] }
     expect(tools([lookup, custom])).toEqual({
@@ -396,7 +396,7 @@ describe("tools", () => {
     })
   })
 
-  test("another vendor's search is the vendor's own", () => {
+  test("another vendor's search maps to the vendor's own", () => {
     expect(tools([search])).toEqual({ tools: [{ googleSearch: {} }], config: undefined, losses: [] })
     const narrow = { ...search, value: { type: "web_search", filters: {} } }
     expect(tools([narrow]).losses).toEqual(["tools[1] hint approximated"])
@@ -407,7 +407,7 @@ describe("tools", () => {
     })
   })
 
-  test("what the model cannot have is dropped, and refused where it is forced", () => {
+  test("a tool that the model does not support is dropped, or refused if it is required", () => {
     expect(tools([lookup, search])).toEqual({
       tools: [declared],
       config: undefined,
@@ -438,7 +438,7 @@ describe("tools", () => {
       { mode: "some", names: ["f"], required: false },
       { mode: "VALIDATED", allowedFunctionNames: ["f"] },
     ],
-  ] as const)("the choice %j", (toolChoice, functionCallingConfig) => {
+  ] as const)("the tool choice %j is encoded", (toolChoice, functionCallingConfig) => {
     expect(tools([lookup], { toolChoice }).config).toEqual({ functionCallingConfig })
     expect(tools([], { toolChoice: { mode: "auto" } }).config).toBeUndefined()
   })

@@ -26,7 +26,7 @@ function streamed(...deltas: JsonObject[]): ChatResponse {
 
 const sealed = (data: object) => ({ mintedBy: "host", data: JSON.stringify(data) })
 
-describe("parts", () => {
+describe("parts of a response", () => {
   const text = { kind: "text", text: "a" }
   const citation = { url: "https://x", title: "t", start: 0, end: 1 }
   const cases: [string, JsonObject, object[]][] = [
@@ -152,7 +152,7 @@ describe("parts", () => {
   })
 })
 
-test("how an answer ended", () => {
+test("finish reasons are decoded", () => {
   const finish = (finish_reason: Json, more: JsonObject = {}, message: JsonObject = { content: "a" }) =>
     whole(message, { finish_reason, ...more })?.candidates[0]?.finish
   const calls = { tool_calls: [{ id: "1", function: { name: "f", arguments: "" } }] }
@@ -169,7 +169,7 @@ test("how an answer ended", () => {
   expect(finish(null)).toBeUndefined()
 })
 
-test("probabilities, usage, and what the answer says of itself", () => {
+test("log probabilities, usage, id, model and time are decoded", () => {
   const token = { token: "a", logprob: -0.1, bytes: [97] }
   const logprobs = {
     content: [{ ...token, top_logprobs: [token, { token: "b", logprob: -3, bytes: null }] }],
@@ -191,7 +191,7 @@ test("probabilities, usage, and what the answer says of itself", () => {
   })
 })
 
-test("what is no answer is none, and nothing odd throws", () => {
+test("a body that is not a response decodes to undefined, and nothing throws", () => {
   expect(decodeResponse({ error: { message: "no" }, choices: [] }, DECODING)).toBeUndefined()
   expect(decodeResponse({ object: "list" }, DECODING)).toBeUndefined()
   const member = fc.constantFrom(
@@ -229,7 +229,7 @@ test("what is no answer is none, and nothing odd throws", () => {
 })
 
 describe("streams", () => {
-  test("hosts that do not number their calls, or give all the same number", () => {
+  test("calls without an index, or with the same index, are kept apart", () => {
     const call = (id: string, more: object = {}) => ({
       tool_calls: [{ id, function: { name: "f", arguments: id }, ...more }],
     })
@@ -244,7 +244,7 @@ describe("streams", () => {
     expect(again).toMatchObject([{ id: "a", arguments: "aa" }])
   })
 
-  test("pieces of signed reasoning grow together", () => {
+  test("pieces of signed reasoning are joined", () => {
     const piece = (more: object) => ({
       reasoning_details: [{ type: "reasoning.text", index: 0, format: null, ...more }],
     })
@@ -257,13 +257,13 @@ describe("streams", () => {
     })
   })
 
-  test("sound in pieces is one sound", () => {
+  test("pieces of audio are joined", () => {
     const { parts = [] } =
       streamed({ audio: { data: "AA==", transcript: "a" } }, { audio: { data: "AQ==" } }).candidates[0] ?? {}
     expect(parts[1]).toMatchObject({ source: { base64: "AAE=" } })
   })
 
-  test("an answer cut into deltas is the same answer", () => {
+  test("a response cut into deltas decodes to the same response", () => {
     const piece = fc.string({ unit: "grapheme", minLength: 1, maxLength: 5 })
     const pieces = fc.array(piece, { maxLength: 4 })
     fc.assert(
@@ -292,8 +292,8 @@ describe("streams", () => {
   })
 })
 
-describe("recorded", () => {
-  recorded("every whole answer is read, with all its text and calls", () => {
+describe("recorded exchanges", () => {
+  recorded("every recorded whole response is decoded with all its text and calls", () => {
     const bodies = recordings("chat").flatMap(({ source, response: { body } }) =>
       isObject(body) && Array.isArray(body.choices) ? [{ source, body }] : [],
     )
@@ -313,7 +313,7 @@ describe("recorded", () => {
     }
   })
 
-  recorded("no stream says anything else when it is cut at another byte", () => {
+  recorded("every recorded stream decodes to the same when cut at another byte", () => {
     const texts = recordings("chat").flatMap((recording) => streamText(recording) ?? [])
     expect(texts.length).toBeGreaterThan(10)
     for (const text of texts) {

@@ -44,7 +44,7 @@ function messagesOf(request: Partial<ChatRequest>, more?: Partial<UpstreamReques
 }
 
 describe("messages", () => {
-  test("text is a string, with media a list", () => {
+  test("text content is a string, and content with media a list", () => {
     const { messages, losses } = messagesOf({
       instructions: [text("a"), text("b")],
       turns: [user(text("hi")), assistant(text("x"), text("y")), user(text("look"), picture)],
@@ -58,7 +58,7 @@ describe("messages", () => {
     ])
   })
 
-  test("results stand right behind their calls, whatever was said between", () => {
+  test("results directly follow their calls, whatever came between", () => {
     const { messages } = messagesOf({
       turns: [
         user(text("go")),
@@ -80,7 +80,7 @@ describe("messages", () => {
     ])
   })
 
-  test("a picture in a result follows it, and an error says so", () => {
+  test("an image in a tool result follows it, and a failed result is marked as an error", () => {
     const { messages, losses } = messagesOf({
       turns: [assistant(call("1")), user({ ...result("1", text("bad"), picture), isError: true } as ContentPart)],
     })
@@ -92,7 +92,7 @@ describe("messages", () => {
     expect(losses).toEqual(["meaning approximated r.content", "hint approximated r"])
   })
 
-  test("so does a file, but for one of text", () => {
+  test("a file in a tool result follows it, unless it is text", () => {
     const file = (mediaType: string): MediaPart => ({
       ...{ kind: "media", at: "f", media: "document" },
       source: { at: "inline", mediaType, base64: "aGk=" },
@@ -106,7 +106,7 @@ describe("messages", () => {
     ])
   })
 
-  test("JSON is spoken of where it is wanted", () => {
+  test("the prompt mentions JSON if JSON mode is requested", () => {
     const wanted = (...texts: string[]) =>
       messagesOf({ settings: { format: { kind: "json" } }, turns: texts.map((each) => user(text(each))) })
     expect(wanted("list them", "as json")).toEqual({
@@ -120,14 +120,14 @@ describe("messages", () => {
     expect(wanted("list them as JSON")).toMatchObject({ messages: [{ role: "user" }], losses: [] })
   })
 
-  test("an instruction on the way stays where it is", () => {
+  test("an instruction among the turns keeps its position", () => {
     const { messages } = messagesOf({
       turns: [user(text("a")), { role: "instruction", parts: [text("b")] }, user(text("c"))],
     })
     expect(messages.map(({ role }) => role)).toEqual(["user", "system", "user"])
   })
 
-  test("an assistant that said nothing sayable is no message", () => {
+  test("an assistant turn without expressible parts is dropped", () => {
     const ran: ContentPart = {
       kind: "tool-call",
       at: "c",
@@ -143,7 +143,7 @@ describe("messages", () => {
     expect(losses).toEqual(["meaning dropped c", "meaning dropped r"])
   })
 
-  test("marks, citations, names and content that exists only in another protocol are named as lost", () => {
+  test("cache marks, citations, names and foreign content are reported as lost", () => {
     const extra = { protocol: "anthropic-messages", members: { context_management: {}, x: 1 } }
     const { losses } = messagesOf({
       extra,
@@ -231,7 +231,7 @@ describe("seals", () => {
     return { message: messages[1], losses }
   }
 
-  test("reasoning goes back to its minter, in the member it came in", () => {
+  test("reasoning returns to its minter, in its original member", () => {
     const plain = { role: "assistant", content: "b" }
     for (const member of ["reasoning", "reasoning_content"]) {
       expect(back(thought(sealReasoning({ member }, "host")))).toEqual({
@@ -247,7 +247,7 @@ describe("seals", () => {
     ])
   })
 
-  test("and to nobody else", () => {
+  test("reasoning is not sent to another minter", () => {
     for (const sealed of [undefined, sealReasoning({ member: "reasoning" }, "x"), { mintedBy: "host", data: "sig" }]) {
       expect(back(thought(sealed))).toEqual({
         message: { role: "assistant", content: "b" },
@@ -256,7 +256,7 @@ describe("seals", () => {
     }
   })
 
-  test("so do the seals of calls", () => {
+  test("seals of calls return only to their minter", () => {
     const signed = { google: { thought_signature: "s" } }
     const sealedBy = (minter: string) => back({ ...call("1"), sealed: sealCall(signed, minter) } as ContentPart)
     expect(sealedBy("host").message?.tool_calls).toEqual([{ ...called("1"), extra_content: signed }])
@@ -276,7 +276,7 @@ describe("tools", () => {
   }
   const encodeWith = (request: Partial<ChatRequest>) => encoded({ turns: [user(text("a"))], ...request })
 
-  test("a schema says that it is of an object", () => {
+  test("a schema states that it is an object", () => {
     const { body } = encodeWith({
       tools: [fn, { kind: "function", name: "g", parameters: {} }, { kind: "function", name: "h" }],
     })
@@ -287,7 +287,7 @@ describe("tools", () => {
     ])
   })
 
-  test("a tool is strict where its schema leaves nothing open", () => {
+  test("a tool is strict if its schema is closed", () => {
     const closed = { type: "object", properties: {}, additionalProperties: false }
     const strict = (parameters: object) =>
       encodeWith({ tools: [{ ...fn, strict: true, parameters } as ToolDefinition] })
@@ -297,7 +297,7 @@ describe("tools", () => {
     expect(loose.losses).toEqual(["meaning approximated tools[0].strict"])
   })
 
-  test("a tool of text is a function of one string, and so are its calls", () => {
+  test("a tool with text input becomes a function of one string, and so do its calls", () => {
     const custom: ToolDefinition = { kind: "custom", at: "tools[0]", name: "c", format: { type: "grammar" } }
     const toolCall: ContentPart = {
       kind: "tool-call",
@@ -315,7 +315,7 @@ describe("tools", () => {
     expect(losses).toEqual(["meaning approximated tools[0]"])
   })
 
-  test("a tool the provider would have to run is left out, and refused where it is asked for", () => {
+  test("a hosted tool is dropped, and refused if it is required", () => {
     expect(encodeWith({ tools: [fn, search], toolChoice: { mode: "auto" } })).toMatchObject({
       body: { tools: [{ function: { name: "f" } }], tool_choice: "auto" },
       losses: ["meaning dropped tools[1]"],
@@ -336,7 +336,7 @@ describe("tools", () => {
     }
   })
 
-  test("choices", () => {
+  test("tool choices are encoded", () => {
     const chosen = (toolChoice: ChatRequest["toolChoice"]) =>
       encodeWith({ tools: [fn], ...(toolChoice && { toolChoice }) }).body.tool_choice
     const f = { type: "function", function: { name: "f" } }
@@ -432,12 +432,12 @@ describe("settings", () => {
     })
   }
 
-  test("what would change the answer and cannot be said is refused", () => {
+  test("a setting whose loss would change the response is refused", () => {
     expect(() => set({ stop: ["1", "2", "3", "4", "5"] })).toThrow("at most 4")
     expect(() => set({ modalities: ["image"] })).toThrow("asks for images")
   })
 
-  test("usage inside a stream is asked for where it must be", () => {
+  test("usage inside a stream is requested if the host requires it", () => {
     expect(set({}, { stream: true, streamUsage: "ask" })).toEqual({
       stream: true,
       stream_options: { include_usage: true },
@@ -445,7 +445,7 @@ describe("settings", () => {
     expect(set({}, { stream: true, streamUsage: "sent" })).toEqual({ stream: true })
   })
 
-  test("every setting is one that its fate speaks of", () => {
+  test("every setting that is mapped has a case here", () => {
     const mapped = Object.entries(openaiChatCodec.upstream.fates).filter(([, { fate }]) => fate === "mapped")
     expect(mapped.map(([name]) => name).sort()).toEqual(
       [...new Set(cases.flatMap(([settings]) => Object.keys(settings)))]
@@ -455,7 +455,7 @@ describe("settings", () => {
   })
 })
 
-test("a conversation that goes on begins with the bytes it had", () => {
+test("a longer conversation begins with the bytes of the shorter one", () => {
   const turns = [
     user(text("a")),
     assistant(call("1")),

@@ -13,12 +13,12 @@ function turnsOf({ turns }: ChatRequest): unknown {
   return turns.map(({ role, parts }) => [role, ...parts.map(({ extra: _, ...part }) => part)])
 }
 
-describe("what is said", () => {
+describe("the input", () => {
   test("input that is a string is a user turn", () => {
     expect(turnsOf(decodeWith({}))).toEqual([["user", { kind: "text", at: "input", text: "hi" }]])
   })
 
-  test("in items is a turn each, where it stood", () => {
+  test("each input item is a turn with its path", () => {
     const request = talk(
       { type: "message", role: "user", content: [{ type: "input_text", text: "a" }] },
       {
@@ -69,7 +69,7 @@ describe("what is said", () => {
     expect(turns).toHaveLength(1)
   })
 
-  test("with pictures, files and sound", () => {
+  test("images, files and audio are decoded", () => {
     const content = [
       { type: "input_image", image_url: "data:image/png;base64,AAAA", detail: "low" },
       { type: "input_image", image_url: "https://x/y.png" },
@@ -98,8 +98,8 @@ describe("what is said", () => {
   })
 })
 
-describe("calls", () => {
-  test("calls of functions, of tools in a set, of tools that take text, and of the shell", () => {
+describe("calls and results", () => {
+  test("calls of functions, of namespaced tools, of tools with text input, and of the shell are decoded", () => {
     const request = talk(
       { type: "function_call", id: "fc_1", call_id: "1", name: "f", arguments: "{}", status: "completed" },
       { type: "function_call", call_id: "2", name: "open", namespace: "agents", arguments: "{}" },
@@ -164,7 +164,7 @@ describe("calls", () => {
     ])
   })
 
-  test("calls of the vendor's own tools are blocks only this protocol knows", () => {
+  test("calls of the vendor's own tools are foreign parts", () => {
     const item = { type: "web_search_call", id: "ws_1", status: "completed" }
     expect(turnsOf(talk(item))).toEqual([
       ["assistant", { kind: "foreign", at: "input[0]", protocol: "openai-responses", value: item }],
@@ -178,7 +178,7 @@ describe("reasoning", () => {
     { type: "summary_text", text: "b" },
   ]
 
-  test("reasoning is what was shown of it, with its seal", () => {
+  test("reasoning is decoded with its visible text and its seal", () => {
     const [turn] = talk({ type: "reasoning", id: "rs_1", summary, encrypted_content: "enc" }).turns
     expect(turn?.parts[0]).toMatchObject({
       kind: "reasoning",
@@ -197,7 +197,7 @@ describe("reasoning", () => {
     expect(hidden?.parts[0]).toMatchObject({ form: "hidden", text: "" })
   })
 
-  test("that another provider sealed is that one's", () => {
+  test("reasoning sealed by another provider keeps its minter", () => {
     const sealed = { mintedBy: "anthropic", data: "sig" }
     const [turn] = talk({ type: "reasoning", id: "rs_1", summary, encrypted_content: encloseSeal(sealed) }).turns
     expect(turn?.parts).toEqual([{ kind: "reasoning", at: "input[0]", form: "summary", text: "a\n\nb", sealed }])
@@ -241,7 +241,7 @@ describe("tools", () => {
     },
   })
 
-  test("tools are functions, tools that take text, and those the vendor runs", () => {
+  test("functions, tools with text input and hosted tools are decoded", () => {
     expect(request.tools).toMatchObject([
       { kind: "function", at: "tools[0]", name: "f", parameters: {}, strict: true },
       { kind: "custom", at: "tools[1]", name: "patch", format: { type: "text" } },
@@ -252,7 +252,7 @@ describe("tools", () => {
     ])
   })
 
-  test("tools of a set leave to its first what is said of the whole, so that who drops it says so", () => {
+  test("the first tool of a namespace carries the namespace's members, so that dropping them is reported", () => {
     expect(request.tools.map(({ extra }) => extra?.members ?? {})).toEqual([
       {},
       {},
@@ -263,14 +263,14 @@ describe("tools", () => {
     ])
   })
 
-  test("tools are chosen by their names", () => {
+  test("tool choices are decoded by name", () => {
     expect(request.toolChoice).toEqual({ mode: "some", names: ["agents__open", "web_search"], required: true })
     expect(decodeWith({ tool_choice: "required" }).toolChoice).toEqual({ mode: "required" })
     expect(decodeWith({ tool_choice: { type: "function", name: "f" } }).toolChoice).toEqual({ mode: "tool", name: "f" })
   })
 })
 
-test("settings, and what rides along", () => {
+test("settings are decoded, and other members pass through", () => {
   const request = decodeWith({
     max_output_tokens: 5,
     temperature: 0,

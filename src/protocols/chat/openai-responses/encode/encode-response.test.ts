@@ -24,8 +24,8 @@ function answer(
 const text = (value: string): ContentPart => ({ kind: "text", text: value })
 const id = ID
 
-describe("a whole answer", () => {
-  test("a whole answer shows what was asked for, and what was used", () => {
+describe("encoding a whole response", () => {
+  test("a whole response has the request's settings and the usage", () => {
     expect(answer([text("a")]).body).toEqual({
       id: `resp_${id}`,
       object: "response",
@@ -92,22 +92,22 @@ describe("a whole answer", () => {
     ["length", "incomplete", "max_output_tokens"],
     ["filtered", "incomplete", "content_filter"],
     ["refusal", "incomplete", "content_filter"],
-  ])("a whole answer that ends with %s is %s", (reason, status, why) => {
+  ])("a response with finish reason %s has the status %s", (reason, status, why) => {
     const { body, losses } = answer([text("a")], { finish: { reason } })
     expect([body.status, (body.incomplete_details as JsonObject | null)?.reason, losses]).toEqual([status, why, []])
     expect(body.output).toMatchObject([{ status }])
   })
 
-  test("a whole answer that refuses in words is whole", () => {
+  test("a response with a refusal text is complete", () => {
     const { body } = answer([{ kind: "refusal", text: "no" }], { finish: { reason: "refusal" } })
     expect(body).toMatchObject({ status: "completed", output: [{ content: [{ type: "refusal", refusal: "no" }] }] })
   })
 
-  test("a whole answer that ends as there is no word for says so", () => {
+  test("a finish reason without a counterpart is reported", () => {
     expect(answer([], { finish: { reason: "paused", word: "pause_turn" } }).losses).toEqual(["meaning finish"])
   })
 
-  test("a whole answer says in one message what is said in one go", () => {
+  test("consecutive content parts are in one message", () => {
     const citations = [
       { url: "https://x", title: "t" },
       { title: "no address" },
@@ -139,7 +139,7 @@ describe("a whole answer", () => {
     expect(losses).toEqual(["hint output[0]"])
   })
 
-  test("calls tools by what their caller named them", () => {
+  test("calls have the names that the caller gave the tools", () => {
     const called = (name: string, args: string, more = {}): ContentPart => ({
       kind: "tool-call",
       id: name,
@@ -191,7 +191,7 @@ describe("a whole answer", () => {
     ])
   })
 
-  test("a whole answer shows reasoning where it was asked to, with its seal in the opaque slot", () => {
+  test("reasoning is shown if requested, with its seal in the opaque member", () => {
     const sealed = { mintedBy: "anthropic", data: "sig" }
     const thought = (form: "full" | "summary" | "hidden", value: string): ContentPart => ({
       kind: "reasoning",
@@ -213,7 +213,7 @@ describe("a whole answer", () => {
     expect(answer([thought("full", "a")], { context: summed }).output).toMatchObject([{ summary: [{ text: "a" }] }])
   })
 
-  test("a whole answer never ends with a seal", () => {
+  test("a whole response never ends with a seal", () => {
     const sealed = { mintedBy: "google", data: "sig" }
     const hidden: ContentPart = { kind: "reasoning", form: "hidden", text: "", sealed }
     expect(answer([hidden, { kind: "text", text: "a" }, hidden]).output).toMatchObject([
@@ -222,7 +222,7 @@ describe("a whole answer", () => {
     ])
   })
 
-  test("a whole answer has the seal of a call before it, and it comes back to the call", () => {
+  test("the seal of a call precedes it, and returns to the call", () => {
     const sealed = { mintedBy: "google", data: "sig" }
     const { output } = answer([{ kind: "tool-call", id: "1", name: "f", arguments: "{}", runsAt: "client", sealed }])
     expect(output).toMatchObject([{ type: "reasoning", summary: [] }, { type: "function_call" }])
@@ -240,7 +240,7 @@ describe("a whole answer", () => {
     }
   })
 
-  test("a whole answer has pictures, searches, and this protocol's own blocks; what else there is is named as lost", () => {
+  test("images, searches and this protocol's own blocks are encoded; other parts are reported as lost", () => {
     const own = { type: "mcp_list_tools", id: "mcpl_1", tools: [] }
     const search = { type: "web_search_call", id: "ws_9", status: "completed", action: { type: "search", query: "q" } }
     const { output, losses } = answer([
