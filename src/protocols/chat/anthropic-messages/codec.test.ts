@@ -30,7 +30,7 @@ function bare(body: JsonObject): Json {
 
 describe("encoding a request in its own protocol", () => {
   for (const body of [rich, ...requests]) {
-    test(JSON.stringify(body).slice(0, 100), () => {
+    test(`a request stays the same: ${JSON.stringify(body).slice(0, 100)}`, () => {
       const { body: again, losses } = encoded(decoded(body))
       expect(bare(again)).toEqual(bare(body))
       expect(losses).toEqual([])

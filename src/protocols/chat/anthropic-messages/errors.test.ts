@@ -34,15 +34,21 @@ const upstream: [string, number, object, string, string][] = [
     "context_length_exceeded",
     "caller",
   ],
-  ["our key", 401, { type: "authentication_error", message: "invalid x-api-key" }, "upstream_unavailable", "gateway"],
-  ["our rights", 403, { type: "permission_error", message: "no" }, "upstream_unavailable", "gateway"],
+  [
+    "the gateway's key",
+    401,
+    { type: "authentication_error", message: "invalid x-api-key" },
+    "upstream_unavailable",
+    "gateway",
+  ],
+  ["the gateway's permissions", 403, { type: "permission_error", message: "no" }, "upstream_unavailable", "gateway"],
   ["an unknown model", 404, { type: "not_found_error", message: "model: x" }, "upstream_unavailable", "gateway"],
-  ["a limit", 429, { type: "rate_limit_error", message: "slow down" }, "upstream_rate_limited", "upstream"],
-  ["a fault", 500, { type: "api_error", message: "oops" }, "upstream_unavailable", "upstream"],
+  ["a rate limit", 429, { type: "rate_limit_error", message: "slow down" }, "upstream_rate_limited", "upstream"],
+  ["an internal fault", 500, { type: "api_error", message: "oops" }, "upstream_unavailable", "upstream"],
   ["an overload", 529, { type: "overloaded_error", message: "Overloaded" }, "upstream_unavailable", "upstream"],
 ]
 for (const [name, status, error, code, owner] of upstream) {
-  test(`${name} of an upstream's`, () => {
+  test(`an upstream's error about ${name} is decoded`, () => {
     const body = JSON.stringify({ type: "error", error, request_id: "req_1" })
     expect(decodeError({ status, body })).toMatchObject({ code, owner })
   })

@@ -119,7 +119,8 @@ describe("an invalid request is refused with the path of the member", () => {
     [{ api_base: "http://x" }, "unsupported_parameter api_base"],
   ]
   for (const [change, expected] of cases) {
-    test(JSON.stringify(change), () => expect(refusal({ ...sound, ...change })).toBe(expected))
+    test(`the change ${JSON.stringify(change)} is refused`, () =>
+      expect(refusal({ ...sound, ...change })).toBe(expected))
   }
 
   test("a file is an object of the provider's account", () => {

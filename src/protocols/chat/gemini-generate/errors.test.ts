@@ -23,24 +23,29 @@ describe("decoding an upstream's error", () => {
       "caller",
     ],
     [
-      "about our key, with status 400",
+      "about the gateway's key, with status 400",
       read(400, google(400, "INVALID_ARGUMENT", badKey)),
       "upstream_unavailable",
       "gateway",
     ],
-    ["about our account", read(400, google(400, "FAILED_PRECONDITION", abroad)), "upstream_unavailable", "gateway"],
-    ["about our rights", read(403, google(403, "PERMISSION_DENIED")), "upstream_unavailable", "gateway"],
-    ["about a model it does not have", read(404, google(404, "NOT_FOUND")), "upstream_unavailable", "gateway"],
+    [
+      "about the gateway's account",
+      read(400, google(400, "FAILED_PRECONDITION", abroad)),
+      "upstream_unavailable",
+      "gateway",
+    ],
+    ["about the gateway's permissions", read(403, google(403, "PERMISSION_DENIED")), "upstream_unavailable", "gateway"],
+    ["about an unknown model", read(404, google(404, "NOT_FOUND")), "upstream_unavailable", "gateway"],
     ["in an array", read(404, [google(404, "NOT_FOUND")]), "upstream_unavailable", "gateway"],
     ["in an array, about a parameter", read(400, [google(400, "INVALID_ARGUMENT")]), "invalid_parameter", "caller"],
-    ["about our rate", read(429, google(429, "RESOURCE_EXHAUSTED")), "upstream_rate_limited", "upstream"],
-    ["of its own", read(503, google(503, "UNAVAILABLE")), "upstream_unavailable", "upstream"],
-    ["that is no JSON", read(502, "<html>oops</html>"), "upstream_unavailable", "upstream"],
+    ["about a rate limit", read(429, google(429, "RESOURCE_EXHAUSTED")), "upstream_rate_limited", "upstream"],
+    ["of the provider itself", read(503, google(503, "UNAVAILABLE")), "upstream_unavailable", "upstream"],
+    ["that is not JSON", read(502, "<html>oops</html>"), "upstream_unavailable", "upstream"],
     ["that is empty", read(400, "[]"), "invalid_parameter", "caller"],
-    ["that is a sentence", read(400, { error: "no" }), "invalid_parameter", "caller"],
-    ["with status 200 around it", read(502, google(429, "RESOURCE_EXHAUSTED")), "upstream_rate_limited", "upstream"],
+    ["that is plain text", read(400, { error: "no" }), "invalid_parameter", "caller"],
+    ["with status 200", read(502, google(429, "RESOURCE_EXHAUSTED")), "upstream_rate_limited", "upstream"],
   ]
-  test.each(cases)("%s", (_, error, code, owner) => {
+  test.each(cases)("an error %s is decoded", (_, error, code, owner) => {
     expect<string[]>([error.code, error.owner]).toEqual([code, owner])
   })
 

@@ -66,29 +66,32 @@ describe("a request", () => {
 
 describe("accepted requests", () => {
   const taken: [string, JsonObject][] = [
-    ["every setting at its least", config({ temperature: 0, topP: 0, topK: 0, maxOutputTokens: 1, candidateCount: 1 })],
-    ["every setting at its most", config({ temperature: 2, topP: 1, topK: 40, maxOutputTokens: 8192 })],
+    [
+      "every setting at its minimum",
+      config({ temperature: 0, topP: 0, topK: 0, maxOutputTokens: 1, candidateCount: 1 }),
+    ],
+    ["every setting at its maximum", config({ temperature: 2, topP: 1, topK: 40, maxOutputTokens: 8192 })],
     ["stop sequences", config({ stopSequences: [] })],
     ["the other spelling", { ...hello, generation_config: { top_p: 1, max_output_tokens: 9, stop_sequences: ["x"] } }],
     ["null for absent", { ...hello, generationConfig: { temperature: null, topK: null }, tools: null, provider: null }],
-    ["null for what is refused", { ...hello, cachedContent: null, serviceTier: null }],
-    ["both spellings alike", { ...hello, generationConfig: { topK: 1 }, generation_config: { topK: 1 } }],
-    ["a null spelling beside the other", { ...hello, generationConfig: null, generation_config: {} }],
+    ["null for refused members", { ...hello, cachedContent: null, serviceTier: null }],
+    ["both spellings with the same value", { ...hello, generationConfig: { topK: 1 }, generation_config: { topK: 1 } }],
+    ["a null spelling next to the other", { ...hello, generationConfig: null, generation_config: {} }],
     ["a system instruction", { ...hello, systemInstruction: { parts: [{ text: "be brief" }] } }],
-    ["one with a single part", { ...hello, system_instruction: { parts: { text: "be brief" } } }],
+    ["a system instruction with a single part", { ...hello, system_instruction: { parts: { text: "be brief" } } }],
     ["roles", { contents: ["user", "model", "function", "", null].map((role) => ({ role, parts: [{ text: "x" }] })) }],
     ["a part of an unknown kind", part({ holograms: [1] })],
     ["a blob", part({ inlineData: { mimeType: "image/png", data: "aGk=" } })],
     ["a blob in the other spelling", part({ inline_data: { mime_type: "image/png", data: "aGk=" } })],
     ["calls and their results", part({ functionCall: { name: "f" }, thoughtSignature: "s" })],
-    ["a file anybody may fetch", part({ fileData: { fileUri: "https://example.com/a.pdf" } })],
-    ["a film", part({ file_data: { file_uri: "https://youtu.be/x", mime_type: "video/mp4" } })],
+    ["a public file", part({ fileData: { fileUri: "https://example.com/a.pdf" } })],
+    ["a video", part({ file_data: { file_uri: "https://youtu.be/x", mime_type: "video/mp4" } })],
     ["functions", { ...hello, tools: [{ functionDeclarations: [{ name: "f", parametersJsonSchema: {} }] }] }],
     ["tools of other kinds", { ...hello, tools: [{ googleSearch: {} }, { codeExecution: {} }] }],
-    ["the ordinary tier", { ...hello, serviceTier: "standard" }],
-    ["members nobody here knows", { ...hello, safetySettings: [], toolConfig: {}, "x-y": 1 }],
+    ["the default service tier", { ...hello, serviceTier: "standard" }],
+    ["unknown members", { ...hello, safetySettings: [], toolConfig: {}, "x-y": 1 }],
   ]
-  test.each(taken)("%s", (_, body) => {
+  test.each(taken)("a request is accepted with %s", (_, body) => {
     expect(() => read(body)).not.toThrow()
   })
 })
@@ -155,7 +158,7 @@ describe("refused requests, with the member", () => {
     ["model_not_priced", "serviceTier", { ...hello, serviceTier: "priority" }],
     ["model_not_priced", "service_tier", { ...hello, service_tier: "flex" }],
   ]
-  test.each(refused)("%s %s", (code, param, body) => {
+  test.each(refused)("an invalid request is refused with %s for %s", (code, param, body) => {
     expect(refusal(body)).toEqual([code, param])
   })
 })
@@ -189,7 +192,7 @@ describe("objects of the provider's account are refused with the member", () => 
       part({ functionResponse: { name: "f", response: {}, parts: [file] } }),
     ],
   ]
-  test.each(refused)("%s", (param, body) => {
+  test.each(refused)("an object of the account is refused: %s", (param, body) => {
     expect(refusal(body)).toEqual(["unsupported_parameter", param])
   })
 })

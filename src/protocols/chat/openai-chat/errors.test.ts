@@ -21,37 +21,32 @@ describe("decoding an upstream's error", () => {
       "caller",
     ],
     [
-      "about the context window, in words",
+      "about the context window, in its message",
       read(400, { message: "This model's maximum context length is 8192 tokens" }),
       "context_length_exceeded",
       "caller",
     ],
     ["about content", read(400, { error: { code: "content_filter", message: "x" } }), "content_refused", "caller"],
-    ["with 422", read(422, { detail: "field required" }), "invalid_parameter", "caller"],
+    ["with status 422", read(422, { detail: "field required" }), "invalid_parameter", "caller"],
     [
-      "about our credential",
+      "about the gateway's credential",
       read(401, { error: { message: "Incorrect API key sk-123" } }),
       "upstream_unavailable",
       "gateway",
     ],
     [
-      "about our credential, with status 400",
+      "about the gateway's credential, with status 400",
       read(400, { error: "Incorrect API key provided: sk-1" }),
       "upstream_unavailable",
       "gateway",
     ],
-    ["about our payment", read(402, ""), "upstream_unavailable", "gateway"],
-    [
-      "about a model it does not have",
-      read(404, { error: { code: "model_not_found" } }),
-      "upstream_unavailable",
-      "gateway",
-    ],
-    ["about our rate", read(429, { error: { message: "slow" } }, 2000), "upstream_rate_limited", "upstream"],
-    ["of its own", read(500, "<html>oops</html>"), "upstream_unavailable", "upstream"],
+    ["about the gateway's payment", read(402, ""), "upstream_unavailable", "gateway"],
+    ["about an unknown model", read(404, { error: { code: "model_not_found" } }), "upstream_unavailable", "gateway"],
+    ["about a rate limit", read(429, { error: { message: "slow" } }, 2000), "upstream_rate_limited", "upstream"],
+    ["of the provider itself", read(500, "<html>oops</html>"), "upstream_unavailable", "upstream"],
     ["without a body", read(400, ""), "invalid_parameter", "caller"],
   ]
-  test.each(cases)("%s", (_, error, code, owner) => {
+  test.each(cases)("an error %s is decoded", (_, error, code, owner) => {
     expect([error.code, error.owner]).toEqual([code, owner] as never)
   })
 

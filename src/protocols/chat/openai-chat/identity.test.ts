@@ -14,12 +14,12 @@ const talk = (...messages: Json[]): JsonObject => ({ model: "a/b", messages })
 const pdf = "data:application/pdf;base64,JVBERi0="
 
 const cases: [string, JsonObject][] = [
-  ["the least", bodyWith({})],
-  ["both words for instructions", talk({ role: "developer", content: "a" }, { role: "system", content: "b" }, hi)],
+  ["the least members", bodyWith({})],
+  ["both roles for instructions", talk({ role: "developer", content: "a" }, { role: "system", content: "b" }, hi)],
   ["instructions in parts", talk({ role: "system", name: "n", content: [text("a"), text("b")] }, hi)],
-  ["an instruction that is empty", talk({ role: "system", content: "" }, hi)],
+  ["an empty instruction", talk({ role: "system", content: "" }, hi)],
   [
-    "instructions on the way",
+    "instructions among the turns",
     talk(hi, { role: "system", content: "now" }, { role: "developer", content: [text("x")] }),
   ],
   [
@@ -27,11 +27,11 @@ const cases: [string, JsonObject][] = [
     talk({ role: "user", content: "" }, { role: "user", content: [] }, { role: "user", content: [text("a")] }),
   ],
   [
-    "members nobody knows",
+    "unknown members",
     bodyWith({ zzz: { a: [1] }, messages: [{ ...hi, name: "Ann", x: 1 }], logit_bias: { 50256: -100 } }),
   ],
   ["members with dots in their names", bodyWith({ "a.b": 1, "stream_options.x": 2 })],
-  ["blocks nobody knows", talk({ role: "user", content: [{ type: "hologram", depth: 3 }, "odd", text("a")] })],
+  ["unknown blocks", talk({ role: "user", content: [{ type: "hologram", depth: 3 }, "odd", text("a")] })],
   [
     "media",
     talk({
@@ -55,7 +55,7 @@ const cases: [string, JsonObject][] = [
     }),
   ],
   [
-    "calls and their results, in whatever order",
+    "calls and their results in any order",
     talk(
       hi,
       { role: "assistant", content: "Look:", tool_calls: [call("1", "f", "{}"), { ...call("2", "g", "{"), index: 1 }] },
@@ -66,7 +66,7 @@ const cases: [string, JsonObject][] = [
     ),
   ],
   [
-    "odd calls",
+    "unusual calls",
     talk(
       { role: "assistant", tool_calls: [{ function: { name: "f" } }, { id: "1", type: "magic", magic: {} }] },
       { role: "assistant", content: "", tool_calls: [] },
@@ -100,7 +100,7 @@ const cases: [string, JsonObject][] = [
     ),
   ],
   [
-    "refusals, and what an answer had beside them",
+    "refusals with other members",
     talk(
       { role: "assistant", content: [{ type: "refusal", refusal: "no" }] },
       { role: "assistant", content: "x", refusal: "no", annotations: [], audio: { id: "audio_1" } },
@@ -125,8 +125,8 @@ const cases: [string, JsonObject][] = [
       web_search_options: { search_context_size: "low" },
     }),
   ],
-  ["the older tools", bodyWith({ functions: [{ name: "f", parameters: {} }], function_call: { name: "f" } })],
-  ["no tools", bodyWith({ tools: [], tool_choice: "none" })],
+  ["the older `functions`", bodyWith({ functions: [{ name: "f", parameters: {} }], function_call: { name: "f" } })],
+  ["an empty list of tools", bodyWith({ tools: [], tool_choice: "none" })],
   ...choices(),
   [
     "settings",
@@ -152,20 +152,20 @@ const cases: [string, JsonObject][] = [
       service_tier: "auto",
     }),
   ],
-  ["the other words", bodyWith({ max_tokens: 5, stop: "x", user: "u", logprobs: true, stream: false })],
-  ["both words at once", bodyWith({ max_completion_tokens: 6, user: "u", safety_identifier: "v" })],
-  ["what is not asked for", bodyWith({ logprobs: false, top_logprobs: 0, response_format: { type: "text" } })],
+  ["the alternative member names", bodyWith({ max_tokens: 5, stop: "x", user: "u", logprobs: true, stream: false })],
+  ["both member names at once", bodyWith({ max_completion_tokens: 6, user: "u", safety_identifier: "v" })],
+  ["default values", bodyWith({ logprobs: false, top_logprobs: 0, response_format: { type: "text" } })],
   [
-    "words nobody knows",
+    "unknown values",
     bodyWith({ reasoning_effort: "heroic", verbosity: "chatty", modalities: ["smell"], tool_choice: "any" }),
   ],
   ["OpenRouter's reasoning", bodyWith({ reasoning: { effort: "high", max_tokens: 9, exclude: true } })],
-  ["reasoning that is only on", bodyWith({ reasoning: { enabled: true } })],
+  ["enabled reasoning without settings", bodyWith({ reasoning: { enabled: true } })],
   [
     "a schema",
     bodyWith({ response_format: format({ name: "s", description: "d", schema: { type: "object" }, strict: true }) }),
   ],
-  ["a schema's name alone", bodyWith({ response_format: format({ name: "s" }) })],
+  ["a schema with only a name", bodyWith({ response_format: format({ name: "s" }) })],
   ["streams", bodyWith({ stream: true, stream_options: { include_usage: true, include_obfuscation: false } })],
   ["streams without usage", bodyWith({ stream: true, stream_options: { include_obfuscation: false } })],
 ]

@@ -30,12 +30,12 @@ const agents = {
 }
 
 const cases: [string, JsonObject][] = [
-  ["the least", bodyWith({})],
+  ["the least members", bodyWith({})],
   ["nothing", bodyWith({ input: "" })],
   ["no items", bodyWith({ input: [] })],
   ["instructions", bodyWith({ instructions: "be kind" })],
   [
-    "instructions as an agent writes them",
+    "an agent's instructions",
     talk(
       { type: "message", id: "msg_1", role: "developer", content: [text("a")] },
       { type: "message", id: "msg_2", role: "developer", content: [text("b"), text("c")], later: 1 },
@@ -45,14 +45,14 @@ const cases: [string, JsonObject][] = [
     ),
   ],
   ["both kinds of instructions", { ...talk({ role: "system", content: "d" }, hi), instructions: "be kind" }],
-  ["an instruction that is empty", talk({ role: "system", content: "" }, hi)],
+  ["an empty instruction", talk({ role: "system", content: "" }, hi)],
   [
     "content in every form",
     talk({ role: "user", content: "" }, { role: "user", content: [] }, { role: "user", content: [text("a")] }),
   ],
-  ["members nobody knows", { ...talk({ ...hi, x: 1 }), zzz: { a: [1] }, "a.b": 1 }],
+  ["unknown members", { ...talk({ ...hi, x: 1 }), zzz: { a: [1] }, "a.b": 1 }],
   [
-    "blocks nobody knows",
+    "unknown blocks",
     talk({ role: "user", content: [{ type: "hologram", depth: 3 }, text("a")] }, { type: "tomorrow", x: [1] }),
   ],
   [
@@ -75,7 +75,7 @@ const cases: [string, JsonObject][] = [
     }),
   ],
   [
-    "what an assistant said",
+    "an assistant's messages",
     talk(
       hi,
       {
@@ -100,7 +100,7 @@ const cases: [string, JsonObject][] = [
     ),
   ],
   [
-    "calls and their results, in whatever order",
+    "calls and their results in any order",
     talk(
       hi,
       { type: "function_call", id: "fc_1", call_id: "1", name: "f", arguments: "{}", status: "completed" },
@@ -179,10 +179,10 @@ const cases: [string, JsonObject][] = [
     }),
   ],
   [
-    "sets of tools beside each other",
+    "several namespaces of tools",
     bodyWith({ tools: [agents, { ...agents, name: "others" }, f, { type: "namespace", name: "none", tools: [] }] }),
   ],
-  ["no tools", bodyWith({ tools: [], tool_choice: "none" })],
+  ["an empty list of tools", bodyWith({ tools: [], tool_choice: "none" })],
   ...choices(),
   [
     "settings",
@@ -214,7 +214,7 @@ const cases: [string, JsonObject][] = [
     }),
   ],
   [
-    "the other words",
+    "the alternative member names",
     bodyWith({
       user: "u",
       truncation: "disabled",
@@ -224,13 +224,10 @@ const cases: [string, JsonObject][] = [
       include: [],
     }),
   ],
-  [
-    "what is asked for with nothing in it",
-    bodyWith({ text: {}, reasoning: {}, include: ["message.output_text.logprobs"] }),
-  ],
+  ["empty settings", bodyWith({ text: {}, reasoning: {}, include: ["message.output_text.logprobs"] })],
   ["formats", bodyWith({ text: { format: { type: "json_object" } } })],
   [
-    "words nobody knows",
+    "unknown values",
     bodyWith({
       reasoning: { effort: "heroic" },
       text: { verbosity: "chatty", format: { type: "xml" } },

@@ -76,7 +76,8 @@ describe("an invalid request is refused with the path of the member", () => {
     [{ service_tier: "priority" }, "model_not_priced service_tier"],
   ]
   for (const [change, expected] of cases) {
-    test(JSON.stringify(change), () => expect(refusal({ ...sound, ...change })).toBe(expected))
+    test(`the change ${JSON.stringify(change)} is refused`, () =>
+      expect(refusal({ ...sound, ...change })).toBe(expected))
   }
 })
 

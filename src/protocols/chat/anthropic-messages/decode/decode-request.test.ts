@@ -4,7 +4,7 @@ import { decoded, rich } from "../codec.fixture.ts"
 import { encloseCallSeal } from "../seals.ts"
 
 const plain = { model: "a/b", max_tokens: 9, messages: [{ role: "user", content: "hi" }] }
-const saying = (...content: object[]) => decoded({ ...plain, messages: [{ role: "user", content }] }).turns[0]?.parts
+const decodeOne = (...content: object[]) => decoded({ ...plain, messages: [{ role: "user", content }] }).turns[0]?.parts
 
 test("a plain request is decoded", () => {
   expect(decoded({ ...plain, stream: true, provider: { routing: "cost", fallback: ["c/d"] } })).toEqual({
@@ -56,7 +56,7 @@ describe("reasoning settings", () => {
     [{ thinking: { type: "between_tools" } }, undefined],
   ]
   for (const [members, expected] of cases) {
-    test(JSON.stringify(members), () => {
+    test(`the settings ${JSON.stringify(members)} are decoded`, () => {
       const { reasoning } = decoded({ ...plain, ...members }).settings
       expect(reasoning as object | undefined).toEqual(expected)
     })
@@ -81,12 +81,12 @@ describe("content blocks", () => {
   const extra = (members: object) => ({ protocol: "anthropic-messages", members })
   const cases: [string, object, object][] = [
     [
-      "a picture",
+      "an image",
       { type: "image", source: { type: "base64", media_type: "image/png", data: "AA==" } },
       { kind: "media", at, media: "image", source: { at: "inline", mediaType: "image/png", base64: "AA==" } },
     ],
     [
-      "a document, named",
+      "a document with a title",
       { type: "document", title: "T", citations: { enabled: true }, source: { type: "url", url: "https://a" } },
       {
         kind: "media",
@@ -98,7 +98,7 @@ describe("content blocks", () => {
       },
     ],
     [
-      "a document of text",
+      "a text document",
       { type: "document", source: { type: "text", media_type: "text/plain", data: "x" } },
       { kind: "media", at, media: "document", source: { at: "text", mediaType: "text/plain", text: "x" } },
     ],
@@ -108,12 +108,12 @@ describe("content blocks", () => {
       { kind: "tool-call", at, id: "i", name: "n", arguments: '{"a":1}', runsAt: "client" },
     ],
     [
-      "a call the provider ran",
+      "a call that the provider ran",
       { type: "server_tool_use", id: "i", name: "web_search", input: {} },
       { kind: "tool-call", at, id: "i", name: "web_search", arguments: "{}", runsAt: "provider" },
     ],
     [
-      "what such a call found",
+      "the result of a call that the provider ran",
       { type: "web_search_tool_result", tool_use_id: "i", content: [{ url: "u" }] },
       {
         kind: "tool-result",
@@ -125,7 +125,7 @@ describe("content blocks", () => {
       },
     ],
     [
-      "a result with a picture, in error",
+      "a failed result with an image",
       {
         type: "tool_result",
         tool_use_id: "i",
@@ -141,34 +141,34 @@ describe("content blocks", () => {
       },
     ],
     [
-      "a thought",
+      "a thinking block",
       { type: "thinking", thinking: "hm", signature: "s" },
       { kind: "reasoning", at, form: "full", text: "hm", sealed: { mintedBy: "anthropic-messages", data: "s" } },
     ],
     [
-      "a thought with a seal of another's",
+      "a thinking block with another minter's seal",
       { type: "thinking", thinking: "hm", signature: encloseSeal({ mintedBy: "google", data: "s" }) },
       { kind: "reasoning", at, form: "full", text: "hm", sealed: { mintedBy: "google", data: "s" } },
     ],
     [
-      "a hidden thought with a seal of another's",
+      "a redacted block with another minter's seal",
       { type: "redacted_thinking", data: encloseSeal({ mintedBy: "openai", data: "s" }) },
       { kind: "reasoning", at, form: "hidden", text: "", sealed: { mintedBy: "openai", data: "s" } },
     ],
     [
-      "a block nobody knows",
+      "an unknown block",
       { type: "tomorrow", x: 1 },
       { kind: "foreign", at, protocol: "anthropic-messages", value: { type: "tomorrow", x: 1 } },
     ],
   ]
   for (const [name, block, expected] of cases) {
-    test(name, () => expect(saying(block)?.[0] as object).toEqual(expected))
+    test(`${name} is decoded`, () => expect(decodeOne(block)?.[0] as object).toEqual(expected))
   }
 
   test("the seal of a call is put back on the call", () => {
     const sealed = { mintedBy: "google", data: "s" }
     expect(
-      saying(
+      decodeOne(
         { type: "tool_use", id: "i", name: "n", input: {} },
         { type: "redacted_thinking", data: encloseCallSeal("i", sealed) },
         { type: "text", text: "x" },

@@ -22,7 +22,7 @@ describe("the parts of a stream are decoded", () => {
   const own = (value: object) => ({ kind: "foreign", protocol: "anthropic-messages", value })
   const cases: [string, MessageEventData, object[]][] = [
     [
-      "a redacted thought",
+      "a redacted thinking block",
       [block(0, { type: "redacted_thinking", data: "d" }), stop(0)],
       [{ kind: "reasoning", form: "hidden", text: "", sealed: { mintedBy: "anthropic", data: "redacted:d" } }],
     ],
@@ -48,7 +48,7 @@ describe("the parts of a stream are decoded", () => {
       ],
     ],
     [
-      "what a tool of the provider's found",
+      "the result of a tool that the provider ran",
       [block(0, { type: "web_search_tool_result", tool_use_id: "i", content: [{ url: "u" }] }), stop(0)],
       [{ kind: "tool-result", callId: "i", name: "web_search", isError: false, parts: [own([{ url: "u" }])] }],
     ],
@@ -62,7 +62,7 @@ describe("the parts of a stream are decoded", () => {
       [{ kind: "tool-call", id: "i", name: "f", arguments: "{}", runsAt: "client" }],
     ],
     [
-      "a call through a server of the caller's",
+      "a call of a remote server's tool",
       [block(0, { type: "mcp_tool_use", id: "i", name: "f", server_name: "s", input: {} }), stop(0)],
       [
         {
@@ -76,7 +76,7 @@ describe("the parts of a stream are decoded", () => {
       ],
     ],
     [
-      "a block nobody knows, whole once it is",
+      "an unknown block, when it is complete,",
       [
         block(0, { type: "compaction", content: null }),
         delta(0, { type: "compaction_delta", content: "a" }),
@@ -86,7 +86,8 @@ describe("the parts of a stream are decoded", () => {
       [own({ type: "compaction", content: "ab" })],
     ],
   ]
-  for (const [name, data, expected] of cases) test(name, () => expect(partsOf(...data) as object[]).toEqual(expected))
+  for (const [name, data, expected] of cases)
+    test(`${name} is decoded`, () => expect(partsOf(...data) as object[]).toEqual(expected))
 })
 
 describe("deviations of hosts are tolerated", () => {
@@ -98,12 +99,12 @@ describe("deviations of hosts are tolerated", () => {
       [{ kind: "tool-call", id: "i", name: "f", arguments: '{"a":1}', runsAt: "client" }],
     ],
     [
-      "open a text with its first words",
+      "open a text block with its first words",
       [block(0, { type: "text", text: "a" }), delta(0, { text: "b" }), stop(0)],
       [text("ab")],
     ],
     [
-      "give all blocks one number",
+      "give all blocks the same index",
       [
         block(0, { type: "text", text: "a" }),
         stop(0),
@@ -114,13 +115,14 @@ describe("deviations of hosts are tolerated", () => {
     ],
     ["open the message twice, and leave blocks open", [opening, block(0, { type: "text", text: "a" })], [text("a")]],
     [
-      "name no call",
+      "send a call without an id and name",
       [block(0, { type: "tool_use" }), stop(0)],
       [{ kind: "tool-call", id: "", name: "", arguments: "{}", runsAt: "client" }],
     ],
-    ["grow what was never opened", [delta(3, { type: "text_delta", text: "x" }), stop(3)], []],
+    ["send deltas for a block that was never opened", [delta(3, { type: "text_delta", text: "x" }), stop(3)], []],
   ]
-  for (const [name, data, expected] of cases) test(name, () => expect(partsOf(...data) as object[]).toEqual(expected))
+  for (const [name, data, expected] of cases)
+    test(`a host may ${name}`, () => expect(partsOf(...data) as object[]).toEqual(expected))
 
   test("whatever events a host sends, every part that starts ends", () => {
     const kind = fc.constantFrom(

@@ -21,10 +21,10 @@ function encodeReasoning(reasoning: ReasoningSettings, traits: ThinkingTraits) {
 }
 
 test.each<[string, ReasoningSettings, ThinkingTraits, unknown, string | undefined, string[]]>([
-  ["a word, to a newer model", { effort: "high" }, NEWER, { type: "adaptive" }, "high", []],
-  ["a word it lacks", { effort: "minimal" }, NEWER, { type: "adaptive" }, "low", ["reasoning.effort"]],
+  ["an effort for a newer model", { effort: "high" }, NEWER, { type: "adaptive" }, "high", []],
+  ["an effort that the model lacks", { effort: "minimal" }, NEWER, { type: "adaptive" }, "low", ["reasoning.effort"]],
   [
-    "a number, to a newer model",
+    "a budget for a newer model",
     { budgetTokens: 9000 },
     NEWER,
     { type: "adaptive" },
@@ -32,7 +32,7 @@ test.each<[string, ReasoningSettings, ThinkingTraits, unknown, string | undefine
     ["reasoning.budgetTokens"],
   ],
   [
-    "a word, to an older model",
+    "an effort for an older model",
     { effort: "low" },
     OLDER,
     { type: "enabled", budget_tokens: 2048 },
@@ -40,7 +40,7 @@ test.each<[string, ReasoningSettings, ThinkingTraits, unknown, string | undefine
     ["reasoning.effort"],
   ],
   [
-    "a number, to an older model",
+    "a budget for an older model",
     { budgetTokens: 9000 },
     OLDER,
     { type: "enabled", budget_tokens: 9000 },
@@ -48,7 +48,7 @@ test.each<[string, ReasoningSettings, ThinkingTraits, unknown, string | undefine
     [],
   ],
   [
-    "too small a number",
+    "a budget below the minimum",
     { budgetTokens: 12 },
     OLDER,
     { type: "enabled", budget_tokens: 1024 },
@@ -56,7 +56,7 @@ test.each<[string, ReasoningSettings, ThinkingTraits, unknown, string | undefine
     ["reasoning.budgetTokens"],
   ],
   [
-    "the wish to see it, to an older model",
+    "visible reasoning for an older model",
     { show: "summary" },
     OLDER,
     { type: "enabled", budget_tokens: 8192 },
@@ -64,15 +64,15 @@ test.each<[string, ReasoningSettings, ThinkingTraits, unknown, string | undefine
     [],
   ],
   [
-    "a word, to one that takes both",
+    "an effort for a model that accepts both",
     { effort: "high" },
     BETWEEN,
     { type: "enabled", budget_tokens: 24_576 },
     "high",
     [],
   ],
-  ["nothing at all", { effort: "none" }, OLDER, { type: "disabled" }, undefined, []],
-])("%s", (_, wish, traits, thinking, effort, losses) => {
+  ["disabled reasoning", { effort: "none" }, OLDER, { type: "disabled" }, undefined, []],
+])("reasoning settings are encoded: %s", (_, wish, traits, thinking, effort, losses) => {
   const encoded = encodeReasoning(wish, traits)
   expect(encoded.thinking).toEqual(thinking as never)
   expect(encoded.effort).toBe(effort as never)

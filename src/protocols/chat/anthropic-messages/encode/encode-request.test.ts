@@ -30,25 +30,25 @@ describe("settings", () => {
   const usual = { max_tokens: 8192, lost: [] as string[] }
   const cases: [string, ChatSettings, object, Partial<UpstreamRequestContext>?][] = [
     ["none", {}, {}],
-    ["the limit, as given", { maxOutputTokens: 50 }, { max_tokens: 50 }],
-    ["the limit, beyond the model's", { maxOutputTokens: 9999 }, { lost: ["approximated maxOutputTokens (hint)"] }],
+    ["an output limit", { maxOutputTokens: 50 }, { max_tokens: 50 }],
+    ["an output limit above the model's", { maxOutputTokens: 9999 }, { lost: ["approximated maxOutputTokens (hint)"] }],
     ["a temperature", { temperature: 0.3 }, { temperature: 0.3 }],
     [
-      "a temperature beyond the vendor's",
+      "a temperature above the vendor's maximum",
       { temperature: 1.7 },
       { temperature: 1, lost: ["approximated temperature (meaning)"] },
     ],
-    ["a nucleus", { topP: 0.5 }, { top_p: 0.5 }],
+    ["top p", { topP: 0.5 }, { top_p: 0.5 }],
     ["both", { topP: 0.5, temperature: 0.3 }, { temperature: 0.3, lost: ["dropped topP (hint)"] }],
     ["top k", { topK: 3 }, { top_k: 3 }],
-    ["penalties of nothing", { frequencyPenalty: 0, presencePenalty: 0 }, {}],
+    ["penalties of zero", { frequencyPenalty: 0, presencePenalty: 0 }, {}],
     ["penalties", { frequencyPenalty: 1 }, { lost: ["dropped frequencyPenalty (hint)"] }],
     ["a seed", { seed: 0 }, { lost: ["dropped seed (hint)"] }],
     ["verbosity", { verbosity: "low" }, { lost: ["dropped verbosity (hint)"] }],
     ["a cache key", { cacheKey: "k" }, { lost: ["dropped cacheKey (hint)"] }],
     ["stops", { stop: ["a", "\n"] }, { stop_sequences: ["a"], lost: ["dropped stop (meaning)"] }],
-    ["the user", { endUser: "u" }, { metadata: { user_id: "u" } }],
-    ["one candidate, of text", { candidates: 1, modalities: ["text"] }, {}],
+    ["the end user", { endUser: "u" }, { metadata: { user_id: "u" } }],
+    ["one candidate with text output", { candidates: 1, modalities: ["text"] }, {}],
     ["text", { format: { kind: "text" } }, {}],
     [
       "JSON",
@@ -58,14 +58,14 @@ describe("settings", () => {
         lost: ["approximated format (meaning)"],
       },
     ],
-    ["no thought", { reasoning: { effort: "none" } }, { thinking: { type: "disabled" } }],
+    ["disabled reasoning", { reasoning: { effort: "none" } }, { thinking: { type: "disabled" } }],
     [
       "effort",
       { reasoning: { effort: "high" } },
       { thinking: { type: "adaptive" }, output_config: { effort: "high" } },
     ],
     [
-      "less effort than there is",
+      "an effort below the model's lowest",
       { reasoning: { effort: "minimal", show: "summary" } },
       {
         thinking: { type: "adaptive", display: "summarized" },
@@ -75,12 +75,12 @@ describe("settings", () => {
     ],
     ["a budget", { reasoning: { budgetTokens: 4000 } }, { thinking: { type: "enabled", budget_tokens: 4000 } }],
     [
-      "a budget too small",
+      "a budget below the minimum",
       { reasoning: { budgetTokens: 9 } },
       { thinking: { type: "enabled", budget_tokens: 1024 }, lost: ["approximated reasoning.budgetTokens (hint)"] },
     ],
     [
-      "a budget beyond the limit",
+      "a budget above the output limit",
       { reasoning: { budgetTokens: 4000 }, maxOutputTokens: 2000 },
       {
         max_tokens: 2000,
@@ -89,12 +89,12 @@ describe("settings", () => {
       },
     ],
     [
-      "no room for a budget",
+      "an output limit too low for a budget",
       { reasoning: { budgetTokens: 4000 }, maxOutputTokens: 500 },
       { max_tokens: 500, thinking: { type: "adaptive" }, lost: ["approximated reasoning.budgetTokens (hint)"] },
     ],
     [
-      "a temperature while it thinks",
+      "a temperature with reasoning",
       { reasoning: { effort: "low" }, temperature: 0.2, topK: 4 },
       {
         thinking: { type: "adaptive" },
@@ -103,14 +103,14 @@ describe("settings", () => {
       },
     ],
     [
-      "thought of a model that has none",
+      "reasoning settings for a model without reasoning",
       { reasoning: { effort: "high" } },
       { lost: ["dropped reasoning (hint)"] },
       { reasons: false },
     ],
   ]
   for (const [name, settings, expected, changes] of cases) {
-    test(name, () => expect(settled(settings, changes)).toEqual({ ...usual, ...expected }))
+    test(`settings are encoded: ${name}`, () => expect(settled(settings, changes)).toEqual({ ...usual, ...expected }))
   }
 
   test("a setting whose loss would change the response is refused", () => {
@@ -295,53 +295,53 @@ describe("content blocks", () => {
   const inline = (mediaType: string, base64: string) => ({ at: "inline", mediaType, base64 }) as const
 
   const cases: [string, ContentPart, ConversationTurn["role"], unknown, string[]][] = [
-    ["a picture", media({}), "user", [{ type: "image", source: { type: "url", url: "https://a" } }], []],
+    ["an image", media({}), "user", [{ type: "image", source: { type: "url", url: "https://a" } }], []],
     [
-      "a picture with detail, in another alphabet",
+      "an image with detail, in URL-safe base64",
       media({ detail: "low", source: inline("image/jpg", "-_8") }),
       "user",
       [{ type: "image", source: { type: "base64", media_type: "image/jpeg", data: "+/8=" } }],
       ["dropped p.detail (hint)"],
     ],
     [
-      "a document of text",
+      "a text document",
       media({ media: "document", name: "n", source: inline("text/csv", "YSxi") }),
       "user",
       [{ type: "document", source: { type: "text", media_type: "text/plain", data: "a,b" }, title: "n" }],
       ["approximated p.mediaType (hint)"],
     ],
-    ["a picture the model made", media({}), "assistant", undefined, ["dropped p (meaning)"]],
+    ["an image that the model generated", media({}), "assistant", undefined, ["dropped p (meaning)"]],
     ["a refusal", { kind: "refusal", text: "no" }, "assistant", [{ type: "text", text: "no" }], []],
     [
-      "reasoning of another's",
+      "another minter's reasoning",
       { kind: "reasoning", at: "p", form: "full", text: "hm", sealed: { mintedBy: "google", data: "s" } },
       "assistant",
       undefined,
       ["dropped p (hint)"],
     ],
     [
-      "reasoning unsigned",
+      "unsigned reasoning",
       { kind: "reasoning", at: "p", form: "full", text: "hm" },
       "assistant",
       undefined,
       ["dropped p (hint)"],
     ],
     [
-      "reasoning of the minter's",
+      "the minter's own reasoning",
       { kind: "reasoning", form: "summary", text: "hm", sealed: { mintedBy: "anthropic", data: "s" } },
       "assistant",
       [{ type: "thinking", thinking: "hm", signature: "s" }],
       [],
     ],
     [
-      "reasoning of the minter's that it had redacted",
+      "the minter's own redacted reasoning",
       { kind: "reasoning", form: "summary", text: "", sealed: { mintedBy: "anthropic", data: "redacted:s" } },
       "assistant",
       [{ type: "redacted_thinking", data: "s" }],
       [],
     ],
     [
-      "a call of plain text, sealed by another",
+      "a call with text input and another minter's seal",
       {
         kind: "tool-call",
         at: "p",
@@ -357,14 +357,14 @@ describe("content blocks", () => {
       ["dropped p.sealed (hint)"],
     ],
     [
-      "a call that is no JSON",
+      "a call with invalid JSON",
       { kind: "tool-call", at: "p", id: "1", name: "f", arguments: '{"a', runsAt: "client" },
       "assistant",
       [{ type: "tool_use", id: "1", name: "f", input: { input: '{"a' } }],
       ["approximated p.arguments (meaning)"],
     ],
     [
-      "a call another provider ran",
+      "a call that another provider ran",
       { kind: "tool-call", at: "p", id: "1", name: "f", arguments: "", runsAt: "provider" },
       "assistant",
       undefined,
@@ -378,7 +378,7 @@ describe("content blocks", () => {
       ["dropped p (meaning)"],
     ],
     [
-      "a citation of another's, and a member",
+      "another vendor's citation, and a passthrough field",
       {
         kind: "text",
         at: "p[0]",
@@ -391,7 +391,7 @@ describe("content blocks", () => {
       ["dropped p[0].citations (hint)", "dropped p[0].y (hint)"],
     ],
     [
-      "a mark",
+      "a cache mark",
       { kind: "text", text: "x", cacheMark: { ttl: "1h" } },
       "user",
       [{ type: "text", text: "x", cache_control: { type: "ephemeral", ttl: "1h" } }],
@@ -399,7 +399,7 @@ describe("content blocks", () => {
     ],
   ]
   for (const [name, part, role, content, lost] of cases) {
-    test(name, () => expect(encodeOne(part, role)).toEqual({ content, lost }))
+    test(`content is encoded: ${name}`, () => expect(encodeOne(part, role)).toEqual({ content, lost }))
   }
 
   test("content that cannot be sent is refused", () => {
@@ -510,7 +510,7 @@ describe("tools", () => {
     [{ toolChoice: { mode: "auto" }, tools: [] }, undefined],
   ]
   for (const [changes, expected] of choices) {
-    test(JSON.stringify(changes), () => {
+    test(`tools are encoded: ${JSON.stringify(changes)}`, () => {
       const { choice } = encodeToolsOf({ tools: [f, search], ...changes })
       expect(choice as object | undefined).toEqual(expected)
     })

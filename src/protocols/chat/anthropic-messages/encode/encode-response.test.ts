@@ -72,7 +72,7 @@ describe("stop reasons", () => {
     [{ reason: "tool-calls", word: "tool_use" }, [], "end_turn", null],
   ]
   for (const [finish, parts, reason, sequence] of cases) {
-    test(JSON.stringify([finish, parts.map(({ kind }) => kind)]), () => {
+    test(`the finish and parts ${JSON.stringify([finish, parts.map(({ kind }) => kind)])} have their stop reason`, () => {
       const { body } = answer(parts, finish)
       expect([body.stop_reason, body.stop_sequence]).toEqual([reason, sequence] as never)
     })
@@ -94,9 +94,9 @@ test("a finish reason without a counterpart is reported as a loss", () => {
 
 const google: SealedContent = { mintedBy: "google", data: "s" }
 const parts: [string, ContentPart, JsonObject[], string[]][] = [
-  ["text that is empty", { kind: "text", text: "" }, [], []],
+  ["an empty text", { kind: "text", text: "" }, [], []],
   [
-    "a citation of another's",
+    "another vendor's citation",
     { kind: "text", text: "x", citations: [{ url: "https://a", title: "t", start: 0, end: 1 }] },
     [
       {
@@ -110,25 +110,20 @@ const parts: [string, ContentPart, JsonObject[], string[]][] = [
     ["approximated content[0].citations (hint)"],
   ],
   [
-    "a thought unsigned",
+    "unsigned reasoning",
     { kind: "reasoning", form: "full", text: "hm" },
     [{ type: "thinking", thinking: "hm", signature: "" }],
     [],
   ],
   [
-    "a thought sealed by another",
+    "reasoning with another minter's seal",
     { kind: "reasoning", form: "summary", text: "hm", sealed: google },
     [{ type: "thinking", thinking: "hm", signature: encloseSeal(google) }],
     [],
   ],
+  ["hidden reasoning without a response", { kind: "reasoning", form: "hidden", text: "", sealed: google }, [], []],
   [
-    "a hidden thought, which is no answer by itself",
-    { kind: "reasoning", form: "hidden", text: "", sealed: google },
-    [],
-    [],
-  ],
-  [
-    "a call, sealed by another",
+    "a call with another minter's seal",
     { kind: "tool-call", id: "1", name: "f", arguments: '{"a":1}', runsAt: "client", sealed: google },
     [
       { type: "redacted_thinking", data: encloseCallSeal("1", google) },
@@ -137,7 +132,7 @@ const parts: [string, ContentPart, JsonObject[], string[]][] = [
     [],
   ],
   [
-    "a call without an id, of plain text",
+    "a call with text input and no id",
     { kind: "tool-call", id: "", name: "f", arguments: "ls", input: "text", runsAt: "client" },
     [
       {
@@ -151,33 +146,33 @@ const parts: [string, ContentPart, JsonObject[], string[]][] = [
     [],
   ],
   [
-    "a call another provider ran",
+    "a call that another provider ran",
     { kind: "tool-call", id: "ws_1", name: "web_search", arguments: "{}", runsAt: "provider" },
     [],
     ["dropped content[0] (meaning)"],
   ],
   [
-    "what such a call found",
+    "the result of a call that another provider ran",
     { kind: "tool-result", callId: "ws_1", name: "web_search", parts: [], isError: false },
     [],
     ["dropped content[0] (meaning)"],
   ],
   [
-    "a picture",
+    "an image",
     { kind: "media", media: "image", source: { at: "url", url: "u" } },
     [],
     ["dropped content[0] (meaning)"],
   ],
-  ["another's block", { kind: "foreign", protocol: "x", value: {} }, [], ["dropped content[0] (meaning)"]],
+  ["another protocol's block", { kind: "foreign", protocol: "x", value: {} }, [], ["dropped content[0] (meaning)"]],
 ]
 
 describe("parts of a response", () => {
   for (const [name, part, content, lost] of parts) {
-    test(name, () => expect(answer([part])).toMatchObject({ body: { content }, lost }))
+    test(`${name} is encoded`, () => expect(answer([part])).toMatchObject({ body: { content }, lost }))
   }
 
   for (const [name, part, content, lost] of parts) {
-    test(`${name}, streamed, says the same`, () => {
+    test(`${name} is encoded to the same in a stream`, () => {
       const losses: Loss[] = []
       const written = writeStream(eventsOf(part), encodeContext(losses)).join("")
       const { parts: read } = upstream.decodeResponse({ content }, { id: "", minter: "anthropic" })?.candidates[0] ?? {}

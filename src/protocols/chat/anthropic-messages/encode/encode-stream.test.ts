@@ -246,11 +246,15 @@ describe("the vendor's client library reads encoded streams", () => {
   const fetching = async () =>
     new Response(fromByteText(writeStream(story).join("")), { headers: { "content-type": "text/event-stream" } })
   const clients = {
-    newest: new Anthropic({ apiKey: "k", baseURL: "http://localhost", fetch: fetching }),
-    before: new Anthropic0({ apiKey: "k", baseURL: "http://localhost", fetch: fetching }) as unknown as Anthropic,
+    "of today": new Anthropic({ apiKey: "k", baseURL: "http://localhost", fetch: fetching }),
+    "of yesterday": new Anthropic0({
+      apiKey: "k",
+      baseURL: "http://localhost",
+      fetch: fetching,
+    }) as unknown as Anthropic,
   }
   for (const [name, client] of Object.entries(clients)) {
-    test(name, async () => {
+    test(`the client library ${name} reads a stream`, async () => {
       const stream = client.messages.stream({ model: "m", max_tokens: 1, messages: [{ role: "user", content: "x" }] })
       const message = await stream.finalMessage()
       expect(JSON.parse(JSON.stringify(message))).toMatchObject({

@@ -36,16 +36,16 @@ describe("decoding a block", () => {
   const sealed = (data: string) => ({ mintedBy: "the-minter", data })
   test.each<[string, object, object | undefined]>([
     ["text", { text: "Grüße" }, { kind: "text", text: "Grüße" }],
-    ["a text of nothing", { text: "" }, undefined],
+    ["an empty text", { text: "" }, undefined],
     ["a call", { toolUse: { toolUseId: "tooluse_1", name: "f", input: { a: 1 } } }, call],
     [
-      "a call that the provider runs",
+      "a call that the provider ran",
       { toolUse: { toolUseId: "tooluse_1", name: "f", input: { a: 1 }, type: "server_tool_use" } },
       { ...call, runsAt: "provider" },
     ],
     ["a call without an id", { toolUse: { name: "f" } }, { ...call, id: `tooluse_${decoding.id}_0`, arguments: "{}" }],
     [
-      "what the provider's own tool found",
+      "the result of the provider's own tool",
       {
         toolResult: {
           toolUseId: "t",
@@ -71,17 +71,17 @@ describe("decoding a block", () => {
       { kind: "reasoning", form: "full", text: "hm", sealed: sealed("c2ln") },
     ],
     [
-      "reasoning that nobody signed",
+      "unsigned reasoning",
       { reasoningContent: { reasoningText: { text: "hm" } } },
       { kind: "reasoning", form: "full", text: "hm" },
     ],
     [
-      "reasoning that is not shown",
+      "redacted reasoning",
       { reasoningContent: { redactedContent: Buffer.from("cmVk").toString("base64") } },
       { kind: "reasoning", form: "hidden", text: "", sealed: sealed("redacted:cmVk") },
     ],
     [
-      "reasoning that is not shown, in bytes",
+      "redacted reasoning that is not text",
       { reasoningContent: { redactedContent: "/wA=" } },
       { kind: "reasoning", form: "hidden", text: "", sealed: sealed("redacted-bytes:/wA=") },
     ],
@@ -112,12 +112,12 @@ describe("decoding a block", () => {
       },
     ],
     [
-      "a picture",
+      "an image",
       { image: { format: "png", source: { bytes: "iVBO" } } },
       { kind: "media", media: "image", source: { at: "inline", mediaType: "image/png", base64: "iVBO" } },
     ],
     [
-      "what nobody knows yet",
+      "an unknown block",
       { tomorrow: { x: [1, null] } },
       { kind: "foreign", protocol: "bedrock-converse", value: { tomorrow: { x: [1, null] } } },
     ],
@@ -163,12 +163,12 @@ describe("decoding a whole response", () => {
   test.each<[string, object, object | undefined]>([
     ["without a cache", { inputTokens: 5, outputTokens: 7, totalTokens: 12 }, { input: 5, output: 7 }],
     [
-      "with a cache beside the input",
+      "with cache reads and writes",
       { inputTokens: 3, outputTokens: 1, cacheReadInputTokens: 1712, cacheWriteInputTokens: 0, totalTokens: 1716 },
       { input: 3, output: 1, cacheRead: 1712, cacheWrite: 0 },
     ],
     [
-      "with what is kept for an hour told apart",
+      "with cache writes for an hour",
       {
         inputTokens: 3,
         outputTokens: 1,
@@ -180,7 +180,7 @@ describe("decoding a whole response", () => {
       },
       { input: 3, output: 1, cacheWrite: 6, cacheWrite1h: 4 },
     ],
-    ["of no numbers", { inputTokens: "5", outputTokens: -1 }, {}],
+    ["without valid numbers", { inputTokens: "5", outputTokens: -1 }, {}],
   ])("the usage is decoded %s", (_, usage, expected) => {
     expect(decoded([{ text: "x" }], { usage }).usage).toEqual(expected as never)
   })

@@ -52,10 +52,13 @@ describe("the output format", () => {
   })
 
   test.each<[string, Parameters<typeof formed>[0]]>([
-    ["the model cannot be held to it", { model: models.LLAMA }],
-    ["nothing is known of the model", { model: models.UNKNOWN }],
-    ["the model thinks", { model: models.NOVA, settings: { format, reasoning: { effort: "low" } } }],
-    ["it is no object", { model: models.NOVA, settings: { format: { ...format, schema: { type: "array" } } } }],
+    ["the model does not enforce schemas", { model: models.LLAMA }],
+    ["the model is unknown", { model: models.UNKNOWN }],
+    ["the model reasons", { model: models.NOVA, settings: { format, reasoning: { effort: "low" } } }],
+    [
+      "the schema is not an object",
+      { model: models.NOVA, settings: { format: { ...format, schema: { type: "array" } } } },
+    ],
     ["the caller has a tool of that name", { model: models.NOVA, tools: [{ ...f, name: ANSWER_TOOL }] }],
   ])("the format is requested in the prompt if %s", (_, changes) => {
     const { body, lost } = formed(changes)

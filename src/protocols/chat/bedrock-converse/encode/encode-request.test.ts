@@ -89,7 +89,7 @@ describe("a tool call", () => {
     ["an object", { arguments: '{"a":[1]}' }, { a: [1] }, []],
     ["nothing", { arguments: "" }, {}, []],
     ["plain text", { arguments: "ls", input: "text" }, { input: "ls" }, []],
-    ["no object", { arguments: "[1]" }, { input: "[1]" }, ["approximated p.arguments (meaning)"]],
+    ["invalid JSON", { arguments: "[1]" }, { input: "[1]" }, ["approximated p.arguments (meaning)"]],
   ])("a tool call with %s keeps it as its input", (_, more, input, expected) => {
     const { body, lost } = encoded(
       request({ tools: [f], turns: [turnOf("user", text("a")), turnOf("assistant", { ...call("1"), ...more })] }),
@@ -192,10 +192,10 @@ describe("media", () => {
   })
 
   test.each<[string, MediaPart]>([
-    ["an address", inline("image", "", { source: { at: "url", url: "https://a.b/c.png" } })],
+    ["a URL", inline("image", "", { source: { at: "url", url: "https://a.b/c.png" } })],
     ["a stored file", inline("document", "", { source: { at: "stored", id: "file-1", mintedBy: "openai-chat" } })],
-    ["a picture of another kind", inline("image", "image/tiff")],
-    ["a document of another kind", inline("document", "application/zip")],
+    ["an image of an unsupported type", inline("image", "image/tiff")],
+    ["a document of an unsupported type", inline("document", "application/zip")],
     ["nothing", inline("image", "image/png", { source: { at: "inline", mediaType: "image/png", base64: "" } })],
   ])("%s is refused", (_, part) => {
     expect(refusal(() => content([part]))).toMatchObject({ code: "unsupported_parameter", param: "p" })

@@ -21,18 +21,18 @@ describe("parts of a request", () => {
       { text: "hm", thought: true, thoughtSignature: "s" },
       [{ kind: "reasoning", form: "summary", text: "hm", sealed: own("s"), at }],
     ],
-    "a text, and a hidden thought for its signature": [
+    "a text, with hidden reasoning for its signature": [
       { text: "a", thought_signature: "s" },
       [
         { kind: "text", text: "a", at },
         { kind: "reasoning", form: "hidden", text: "", sealed: own("@s") },
       ],
     ],
-    "a picture, in the usual alphabet": [
+    "an image, in standard base64": [
       { inline_data: { mime_type: "image/png", data: "-_8" } },
       [{ kind: "media", media: "image", source: { at: "inline", mediaType: "image/png", base64: "+/8=" }, at }],
     ],
-    "a document at an address, and what has no word": [
+    "a document at a URL, with a passthrough field": [
       { fileData: { fileUri: "https://x.org/a.pdf", mimeType: "application/pdf" }, videoMetadata: { fps: 1 } },
       [
         {
@@ -44,7 +44,7 @@ describe("parts of a request", () => {
         },
       ],
     ],
-    "a film, by its address": [
+    "a video, by its URL": [
       { fileData: { fileUri: "https://youtu.be/x" } },
       [{ kind: "media", media: "video", source: { at: "url", url: "https://youtu.be/x" }, at }],
     ],
@@ -52,7 +52,7 @@ describe("parts of a request", () => {
       { functionCall: { id: "c", name: "f", args: { x: 1 } }, thoughtSignature: "s" },
       [{ kind: "tool-call", id: "c", name: "f", arguments: '{"x":1}', runsAt: "client", sealed: own("s"), at }],
     ],
-    "a call of the provider's": [
+    "a call that the provider ran": [
       { toolCall: { toolType: "GOOGLE_SEARCH_WEB", id: "t", args: { queries: ["q"] } } },
       [
         {
@@ -65,7 +65,7 @@ describe("parts of a request", () => {
         },
       ],
     ],
-    "a part only its protocol knows": [
+    "a part that only this protocol knows": [
       { newThing: 1 },
       [{ kind: "foreign", protocol: "gemini-generate", value: { newThing: 1 }, at }],
     ],
@@ -74,7 +74,7 @@ describe("parts of a request", () => {
       [{ kind: "reasoning", form: "hidden", text: "", sealed: { mintedBy: "anthropic", data: "d" }, at }],
     ],
   }
-  test.each(Object.keys(cases))("%s", (name) => {
+  test.each(Object.keys(cases))("a part is decoded: %s", (name) => {
     const [given, expected] = cases[name] ?? [{}, []]
     expect(parts(given)).toEqual(expected)
   })

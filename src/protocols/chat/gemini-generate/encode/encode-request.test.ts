@@ -42,28 +42,28 @@ describe("parts of a request", () => {
   }
   const cases: Record<string, [given: ContentPart, expected: object[], losses?: string[]]> = {
     text: [{ kind: "text", text: "a" }, [{ text: "a" }]],
-    "nothing, where it is empty": [{ kind: "text", text: "" }, []],
+    "nothing if it is empty": [{ kind: "text", text: "" }, []],
     "an unsigned thought": [{ kind: "reasoning", form: "full", text: "hm" }, [{ text: "hm", thought: true }]],
-    "a thought with its maker's seal": [
+    "a thought with its minter's seal": [
       { kind: "reasoning", form: "summary", text: "hm", sealed: { mintedBy: "google", data: "s" } },
       [{ text: "hm", thought: true, thoughtSignature: "s" }],
     ],
-    "a thought without another's seal": [
+    "a thought without another minter's seal": [
       { kind: "reasoning", form: "full", text: "hm", sealed: { mintedBy: "anthropic", data: "s" }, at: "m[0]" },
       [{ text: "hm", thought: true }],
       ["m[0] hint dropped"],
     ],
-    "nothing, where only another's seal is left": [
+    "nothing if only another minter's seal is left": [
       { kind: "reasoning", form: "hidden", text: "", sealed: { mintedBy: "openai", data: "s" }, at: "m[0]" },
       [],
       ["m[0] hint dropped"],
     ],
-    "text, where it is a refusal": [
+    "text if it is a refusal": [
       { kind: "refusal", text: "no", at: "m[0]" },
       [{ text: "no" }],
       ["m[0] hint approximated"],
     ],
-    "inline media, of a text": [
+    "inline media if it is a text document": [
       {
         kind: "media",
         media: "document",
@@ -74,26 +74,26 @@ describe("parts of a request", () => {
       [{ inlineData: { mimeType: "text/plain", data: "w6Q=" } }],
       ["m[0].name hint dropped"],
     ],
-    "media at an address, with the type its name tells": [
+    "media at a URL, with the type of its extension": [
       { kind: "media", media: "image", source: { at: "url", url: "https://x.org/a.PNG?x" }, detail: "low", at: "m[0]" },
       [{ fileData: { fileUri: "https://x.org/a.PNG?x", mimeType: "image/png" } }],
       ["m[0].detail hint dropped"],
     ],
-    "media at an address, with a type that is guessed": [
+    "media at a URL, with a guessed type": [
       { kind: "media", media: "image", source: { at: "url", url: "https://x.org/a" }, at: "m[0]" },
       [{ fileData: { fileUri: "https://x.org/a", mimeType: "image/jpeg" } }],
       ["m[0] hint approximated"],
     ],
-    "nothing, where it is another's file": [
+    "nothing if it is another provider's file": [
       { kind: "media", media: "image", source: { at: "stored", id: "file-1", mintedBy: "openai" }, at: "m[0]" },
       [],
       ["m[0] meaning dropped"],
     ],
-    "a call, its plain text as one argument": [
+    "a call with its plain text as one argument": [
       call("c", { arguments: "*** patch", input: "text" }),
       [{ functionCall: { id: "c", name: "f", args: { input: "*** patch" } } }],
     ],
-    "a call whose arguments are no JSON": [
+    "a call whose arguments are invalid JSON": [
       call("c", { arguments: "{oops", at: "m[0]" }),
       [{ functionCall: { id: "c", name: "f", args: { input: "{oops" } } }],
       ["m[0].arguments meaning approximated"],
@@ -103,21 +103,21 @@ describe("parts of a request", () => {
       [{ functionCall: { id: "c", name: "f", args: { x: Number("12345678901234567890") } } }],
       ["m[0].arguments meaning approximated"],
     ],
-    "code that was run": [
+    "code that the provider ran": [
       call("c", { name: "code_execution", arguments: '{"code":"1"}', runsAt: "provider" }),
       [{ executableCode: { id: "c", language: "PYTHON", code: "1" } }],
     ],
-    "nothing, where another provider ran the tool": [
+    "nothing if another provider ran the tool": [
       call("c", { name: "web_search", runsAt: "provider", at: "m[0]" }),
       [],
       ["m[0] meaning dropped"],
     ],
-    "nothing, where only another protocol knows it": [
+    "nothing if only another protocol knows it": [
       { kind: "foreign", protocol: "openai-chat", value: {}, at: "m[0]" },
       [],
       ["m[0] meaning dropped"],
     ],
-    "itself, without what the caller's protocol has beside it": [
+    "itself without the passthrough fields of another protocol": [
       {
         kind: "text",
         text: "a",
@@ -129,7 +129,7 @@ describe("parts of a request", () => {
       ["m[0].cache_control hint dropped", "m[0].x hint dropped", "m[0].y hint dropped"],
     ],
   }
-  test.each(Object.keys(cases))("%s", (name) => {
+  test.each(Object.keys(cases))("a part is encoded as %s", (name) => {
     const [given, expected, losses = []] = cases[name] ?? [{ kind: "text", text: "" }, []]
     const encoded = encodeParts([given, { kind: "text", text: "end" }])
     expect(encoded.parts).toEqual([...expected, { text: "end" }] as never)
@@ -347,7 +347,7 @@ describe("settings", () => {
     [{ reasoning: { effort: "none" } }, undefined, [], { reasons: false }],
   ]
   for (const [settings, expected, losses, context] of cases) {
-    test(JSON.stringify({ ...settings, ...context }), () => {
+    test(`settings are encoded: ${JSON.stringify({ ...settings, ...context })}`, () => {
       expect(config(settings, context)).toEqual({ config: expected, losses })
     })
   }

@@ -39,7 +39,7 @@ describe("parts of a response", () => {
       [{ kind: "reasoning", form: "full", text: "hm", sealed: sealed({ member: "reasoning_content" }) }, text],
     ],
     [
-      "OpenRouter's, signed",
+      "OpenRouter's signed reasoning",
       { reasoning: "hm", reasoning_details: [{ type: "reasoning.text", text: "hm", signature: "s" }], content: "a" },
       [
         {
@@ -52,7 +52,7 @@ describe("parts of a response", () => {
       ],
     ],
     [
-      "OpenRouter's, encrypted",
+      "OpenRouter's encrypted reasoning",
       { reasoning: null, reasoning_details: [{ type: "reasoning.encrypted", data: "x" }], content: "a" },
       [
         {
@@ -65,7 +65,7 @@ describe("parts of a response", () => {
       ],
     ],
     [
-      "Mistral's list",
+      "Mistral's list of content",
       {
         content: [
           { type: "thinking", thinking: [{ type: "text", text: "hm" }] },
@@ -80,7 +80,7 @@ describe("parts of a response", () => {
       ],
     ],
     [
-      "calls, signed, custom and without ids",
+      "signed calls, custom calls, and calls without ids",
       {
         tool_calls: [
           { id: "1", type: "function", function: { name: "f", arguments: "{}" }, extra_content: { google: {} } },
@@ -102,12 +102,12 @@ describe("parts of a response", () => {
       ],
     ],
     [
-      "the older call",
+      "a call in the older form",
       { function_call: { name: "f", arguments: "{}" } },
       [{ kind: "tool-call", id: `call_${DECODING.id}_0_0`, name: "f", runsAt: "client", arguments: "{}" }],
     ],
     [
-      "tools the host ran",
+      "tools that the host ran",
       { content: "a", executed_tools: [{ index: 0, type: "search", arguments: "{}", output: "found" }] },
       [
         { kind: "tool-call", id: `call_${DECODING.id}_0_0`, name: "search", runsAt: "provider", arguments: "{}" },
@@ -132,7 +132,7 @@ describe("parts of a response", () => {
       [{ ...text, citations: [citation] }],
     ],
     [
-      "what it drew and said aloud",
+      "images and audio",
       {
         content: null,
         images: [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }],
@@ -146,7 +146,7 @@ describe("parts of a response", () => {
     ],
   ]
 
-  test.each(cases)("%s", (_, message, parts) => {
+  test.each(cases)("parts are decoded: %s", (_, message, parts) => {
     expect(partsOf(message) ?? []).toEqual(parts as never)
     expect(streamed(message).candidates[0]?.parts ?? []).toEqual(parts as never)
   })

@@ -169,20 +169,20 @@ describe("messages", () => {
 
   const media: [string, MediaPart["media"], MediaPart["source"], object | string][] = [
     [
-      "a wav",
+      "a WAV file",
       "audio",
       { at: "inline", mediaType: "audio/wav", base64: "AA" },
       { type: "input_audio", input_audio: { data: "AA", format: "wav" } },
     ],
-    ["another sound", "audio", { at: "inline", mediaType: "audio/flac", base64: "AA" }, "wav and mp3"],
-    ["sound at an address", "audio", { at: "url", url: "https://x" }, "Send the audio itself"],
+    ["audio in another format", "audio", { at: "inline", mediaType: "audio/flac", base64: "AA" }, "wav and mp3"],
+    ["audio at a URL", "audio", { at: "url", url: "https://x" }, "Send the audio itself"],
     [
-      "a picture at an address",
+      "an image at a URL",
       "image",
       { at: "url", url: "https://x" },
       { type: "image_url", image_url: { url: "https://x" } },
     ],
-    ["a picture elsewhere", "image", { at: "stored", id: "1", mintedBy: "x" }, "Send its content"],
+    ["an image stored at another provider", "image", { at: "stored", id: "1", mintedBy: "x" }, "Send its content"],
     [
       "a file",
       "document",
@@ -190,24 +190,24 @@ describe("messages", () => {
       { type: "file", file: { filename: "document.pdf", file_data: "data:application/pdf;base64,AA" } },
     ],
     [
-      "a file of the host's own",
+      "a file stored at the host",
       "document",
       { at: "stored", id: "1", mintedBy: "host" },
       { type: "file", file: { file_id: "1" } },
     ],
-    ["a file elsewhere", "document", { at: "stored", id: "1", mintedBy: "x" }, "Send its content"],
-    ["a file at an address", "document", { at: "url", url: "https://x" }, "Send the file itself"],
-    ["a text", "document", { at: "text", mediaType: "text/plain", text: "t" }, { type: "text", text: "t" }],
+    ["a file stored at another provider", "document", { at: "stored", id: "1", mintedBy: "x" }, "Send its content"],
+    ["a file at a URL", "document", { at: "url", url: "https://x" }, "Send the file itself"],
+    ["a text document", "document", { at: "text", mediaType: "text/plain", text: "t" }, { type: "text", text: "t" }],
     [
-      "a text in base64",
+      "a text document in base64",
       "document",
       { at: "inline", mediaType: "text/csv", base64: "dA==" },
       { type: "text", text: "t" },
     ],
-    ["a film", "video", { at: "inline", mediaType: "video/mp4", base64: "AA" }, "Send single frames"],
+    ["a video", "video", { at: "inline", mediaType: "video/mp4", base64: "AA" }, "Send single frames"],
   ]
 
-  test.each(media)("%s", (_, kind, source, expected) => {
+  test.each(media)("media is encoded: %s", (_, kind, source, expected) => {
     const part: MediaPart = { kind: "media", at: "contents[0].parts[1]", media: kind, source }
     const encode = () => messagesOf({ turns: [user(text("a"), part)] }).messages[0]?.content
     if (typeof expected !== "string") expect((encode() as unknown as object[])[1]).toEqual(expected)
@@ -427,7 +427,7 @@ describe("settings", () => {
   ]
 
   for (const [settings, expected, more] of cases) {
-    test(`${JSON.stringify(settings)} becomes ${JSON.stringify(expected)}`, () => {
+    test(`the settings ${JSON.stringify(settings)} become ${JSON.stringify(expected)}`, () => {
       expect(set(settings, more)).toEqual(expected as never)
     })
   }
