@@ -1,4 +1,4 @@
-// One error with two voices: the sentence a caller reads, and the cause an operator may look up.
+// One error with a public message for callers and a cause for operators.
 import { ERROR_CODES, type ErrorCode, type ErrorKind } from "./error-codes.ts"
 
 /** The party responsible for an error: decides what counts against a provider's health and what a caller can fix. */
@@ -53,7 +53,7 @@ export class GatewayError extends Error {
     return ERROR_CODES[this.code].kind
   }
 
-  /** This error as a vendor's own path shows it; itself where that is the same. */
+  /** This error as a vendor's own path shows it; itself if that is the same. */
   onVendorPath(): GatewayError {
     const meaning = ERROR_CODES[this.code]
     return "onVendorPath" in meaning ? new VendorPathError(this, meaning.onVendorPath) : this
@@ -98,7 +98,7 @@ export function asGatewayError(thrown: unknown): GatewayError {
 
 const MAX_EXCERPT = 100
 
-/** A word of the caller's as an error may repeat it: no longer than a line. */
+/** A caller's text as an error may quote it: no longer than a line. */
 export function excerpt(text: string): string {
   return text.length > MAX_EXCERPT ? `${text.slice(0, MAX_EXCERPT)}…` : text
 }

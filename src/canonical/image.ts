@@ -45,7 +45,7 @@ export interface ImageResponse {
 
 export interface DrawnImage {
   readonly source: ImageSource
-  /** The prompt as revised by the provider, where it differs. */
+  /** The prompt as revised by the provider, if it differs. */
   readonly revisedPrompt?: string
 }
 

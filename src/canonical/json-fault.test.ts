@@ -31,7 +31,7 @@ describe("the position of a JSON fault", () => {
         if (parses(cut)) return
         const fault = findJsonFault(cut)
         const lines = cut.split("\n")
-        // A text that is merely cut off is at fault where it ends, but for a word or number that is not whole.
+        // The fault of a truncated text is at its end, except inside a literal or number.
         expect(fault?.line).toBe(lines.length)
       }),
     )

@@ -8,18 +8,18 @@ export interface ModelCard {
   readonly version: string
   readonly kind: ModelKind
   readonly status: ModelStatus
-  /** Unix time in seconds; 0 where it is not known. */
+  /** Unix time in seconds; 0 if unknown. */
   readonly created: number
   /** `2025-04` or `2025-04-30`. */
   readonly knowledgeCutoff?: string
   /** Input and output together. */
   readonly contextWindow?: number
-  /** Only where it is less than the context window. */
+  /** Only if it is less than the context window. */
   readonly maxInputTokens?: number
   readonly maxOutputTokens?: number
   readonly modalities: ModelModalities
   readonly capabilities: readonly ModelCapability[]
-  /** The price of every target without its own; absent where it is unknown. */
+  /** The price of every target without its own; absent if unknown. */
   readonly pricing?: Pricing
 }
 
@@ -74,11 +74,17 @@ export const PRICE_NAMES = {
 } as const
 export type PriceBucket = keyof typeof PRICE_NAMES
 
-/** Decimal strings such as "0.075": binary fractions lose cents. What has no price of its own costs as what it is a part of. */
+/**
+ * Decimal strings such as "0.075", because binary fractions lose cents. A bucket without its own price costs as much as
+ * the bucket that includes it.
+ */
 export type BucketPrices = { readonly [Bucket in PriceBucket]?: string }
 
 export type Pricing = BucketPrices & {
-  /** Smallest first. A request above a tier's size costs by that tier as a whole; what the tier leaves out stays. */
+  /**
+   * In ascending order. A request above a tier's size has that tier's prices as a whole; prices that the tier omits
+   * stay.
+   */
   readonly tiers?: readonly PriceTier[]
 }
 

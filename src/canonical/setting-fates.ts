@@ -8,12 +8,12 @@ export type SettingFate =
   | "approximated"
   /** It is a hint: it is left out, and that is reported. */
   | "dropped"
-  /** It changes what the caller observably gets and cannot be expressed: the request is rejected. */
+  /** Its loss would change the response visibly: the request is rejected. */
   | "refused"
 
 export interface FateEntry {
   readonly fate: SettingFate
-  /** For the documentation: the member it becomes, or why there is none. */
+  /** For the documentation: the member it becomes, or the reason why there is none. */
   readonly note: string
 }
 

@@ -2,7 +2,7 @@
 // without any bucket was reported, but contained no valid count.
 
 export interface Usage {
-  /** Input read afresh: neither from a cache nor into one. */
+  /** Input that was neither read from nor written to a cache. */
   readonly input?: number
   readonly cacheRead?: number
   readonly cacheWrite?: number
@@ -16,7 +16,7 @@ export interface Usage {
   readonly imageOutput?: number
 }
 
-/** The sum of what is known. There is no stored total: it is always this. */
+/** The sum of the known buckets. No total is stored. */
 export function totalTokens(usage: Usage): number {
   return Object.values(usage).reduce<number>((sum, count) => sum + (count ?? 0), 0)
 }

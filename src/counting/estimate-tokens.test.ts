@@ -4,7 +4,7 @@ import { estimateTokens, type RequestShape } from "./estimate-tokens.ts"
 import { type MediaItem, mediaTokens } from "./media-tokens.ts"
 import { type TokenFamily, WEIGHTS } from "./token-weights.ts"
 
-/** A token is a word, so that what is counted can be seen. */
+/** Each word is a token, so that the count is obvious. */
 const words = (piece: string) => piece.split(" ").filter((word) => word !== "").length
 const NOTHING: RequestShape = {
   ...{ borders: [], turns: 0, calls: 0, tools: 0, toolText: "", format: "", sealed: 0, media: [] },

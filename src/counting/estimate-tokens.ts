@@ -1,4 +1,4 @@
-// Estimates the tokens that a vendor counts for a whole request: its text, and what the vendor adds.
+// Estimates the tokens that a vendor counts for a whole request: its text and the vendor's overhead.
 import { plainTokens, type Tokenizer } from "./count-tokens.ts"
 import { type MediaItem, mediaTokens } from "./media-tokens.ts"
 import { type TokenFamily, WEIGHTS } from "./token-weights.ts"
@@ -13,7 +13,7 @@ export interface RequestShape {
   readonly calls: number
   readonly tools: number
   readonly toolText: string
-  /** The schema that the answer is to follow. */
+  /** The schema of the response. */
   readonly format: string
   /** Length of sealed reasoning, in characters. */
   readonly sealed: number

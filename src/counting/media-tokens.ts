@@ -23,7 +23,7 @@ const VIDEO_TOKENS_PER_SECOND = 300
 interface MediaRates {
   image(size: PixelSize, isRough: boolean): number
   readonly page: number
-  /** For a second of sound. */
+  /** Per second of audio. */
   readonly second: number
 }
 

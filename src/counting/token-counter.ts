@@ -1,5 +1,5 @@
-// Counts tokens in a thread of its own, which is started on first need and ended when it has been idle: the tokenizer
-// takes a hundred megabytes and half a second to load.
+// Counts tokens in a separate thread, which starts on first use and ends when idle: the tokenizer takes a hundred
+// megabytes and half a second to load.
 import { TaskWorker } from "../transport/event-loop/task-worker.ts"
 import type { TokenFamily } from "./count-tokens.ts"
 import type { RequestShape } from "./estimate-tokens.ts"
@@ -8,7 +8,7 @@ import { inputBound } from "./input-bound.ts"
 export interface CountTask {
   readonly text: string
   readonly family: TokenFamily
-  /** Present where the text is that of a whole request: what is counted in addition. */
+  /** Present if the text is a whole request: the further quantities to count. */
   readonly shape?: RequestShape
   /** Present if the text is a raw request body, which the thread parses: its protocol and envelope. */
   readonly wireRequest?: { readonly protocol: string; readonly envelope: object }

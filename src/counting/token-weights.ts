@@ -27,13 +27,13 @@ export interface TokenWeights {
   /** Added once if there are tools: the instructions for calling them. */
   readonly tools: number
   readonly tool: number
-  /** For each token of what defines the tools. */
+  /** Per token of the tools' definitions. */
   readonly toolText: number
   /** Added if the response must follow a schema. */
   readonly format: number
   /** For each token of that schema. */
   readonly formatText: number
-  /** For each character of a sealed thought, which is another's to read. */
+  /** Per character of sealed reasoning, which only its provider can read. */
   readonly sealed: number
 }
 
@@ -52,6 +52,6 @@ export const WEIGHTS: Readonly<Record<TokenFamily, TokenWeights>> = {
   alibaba: { ...USUAL, request: 6, turn: 5, tools: 245 },
   zai: { ...USUAL, request: 5, tools: 115, formatText: 0 },
   other: { ...USUAL, text: 1.05, request: 6, tools: 115 },
-  // It counts words and nothing else.
+  // It counts only words.
   simulator: { ...NONE, text: 1, toolText: 1 },
 }

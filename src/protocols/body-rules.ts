@@ -16,7 +16,7 @@ export interface ObjectRules {
   readonly refused?: Readonly<Record<string, ValueRefusal>>
   /** Rules for the objects in these members, or in their arrays. */
   readonly inside?: Readonly<Record<string, ObjectRules>>
-  /** Types of objects here that only describe what a provider did: never looked into. */
+  /** Types of objects that only describe a provider's actions; they are not searched. */
   readonly opaqueTypes?: RegExp
 }
 
@@ -25,13 +25,13 @@ export interface BodyRules extends ObjectRules {
   readonly takesBothCases?: boolean
   /** Members that are refused at any depth, in any spelling. */
   readonly refusedAnywhere: Readonly<Record<string, ValueRefusal>>
-  /** Members that hold the caller's own data, such as schemas and arguments: never looked into. */
+  /** Members with the caller's own data, such as schemas and arguments; they are not searched. */
   readonly opaque: readonly string[]
 }
 
 /** The rules of a protocol, ready to be applied. */
 export interface BodyGuard {
-  /** Report every name that a rule may concern, at the top and below; a body without one passes. */
+  /** Reports every name that a rule may concern, at the top level and below; a body without one passes. */
   readonly outer: NameWatch
   readonly inner: NameWatch
   /** Throws a GatewayError that names the first member that breaks a rule. */
@@ -51,7 +51,7 @@ export function guardBody(rules: BodyRules): BodyGuard {
 }
 
 interface CompiledRules {
-  /** By every folded form of a member's name: the spellings that are allowed. */
+  /** The allowed spellings, by every folded form of a member's name. */
   readonly spellings: ReadonlyMap<string, readonly string[]>
   readonly refused: ReadonlyMap<string, ValueRefusal>
   readonly inside: ReadonlyMap<string, CompiledRules>

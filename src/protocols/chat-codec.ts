@@ -40,8 +40,8 @@ export interface IngressCodec {
   readonly settingPaths: SettingPathTable
   encodeResponse(response: ChatResponse, context: ClientResponseContext): JsonObject
   /**
-   * Writes a stream's events as the bytes this protocol's clients read, in byte text, each event as soon as it is there.
-   * An order of events that the protocol forbids is put right, never written. `stream-error` is not its business.
+   * Encodes a stream's events for this protocol's clients, in byte text, each as soon as it arrives. An order of events
+   * that the protocol forbids is corrected. `stream-error` is handled by `errorFrame`.
    */
   encodeStream(context: ClientResponseContext): StreamWriter
 }
@@ -56,15 +56,15 @@ type SettingPath = string | readonly string[]
 
 /** A stream as it is written to a client. */
 export interface StreamWriter extends StreamStep<StreamEvent, string> {
-  /** An error after what has been written so far, such that this protocol's clients raise it. */
+  /** An error after the written events, in a form that this protocol's clients raise. */
   errorFrame(error: GatewayError, context: FrameContext): string
-  /** For clients that would read an error as a part of what came right before it: how long it has to wait. */
+  /** The delay before an error, for clients that would otherwise read it as part of the previous event. */
   readonly errorPauseMs?: number
 }
 
 /** Values of a response that no upstream can know. */
 export interface ClientResponseContext {
-  /** The answer's id where the upstream gave none fit for this protocol: 24 letters and digits, to put a prefix before. */
+  /** The response's id if the upstream's does not fit this protocol: 24 letters and digits, to be prefixed. */
   readonly id: string
   /** The `<provider>/<model-name>` that the caller sees. */
   readonly model: string
@@ -102,15 +102,15 @@ export interface UpstreamCodec {
   operationFor(model: string, stream: boolean): UpstreamOperation
   /** Headers that this request needs in addition to those of every call. */
   headersFor?(request: RequestParameters): Readonly<Record<string, string>>
-  /** Every leaf of the request is read, or named in the losses; what is refused throws a GatewayError. */
+  /** Every leaf of the request is encoded or reported as a loss; a refused request throws a GatewayError. */
   encodeRequest(request: ChatRequest, context: UpstreamRequestContext): JsonObject
-  /** Undefined where it is no answer of this protocol. */
+  /** Undefined if it is not a response of this protocol. */
   decodeResponse(body: JsonObject, context: UpstreamResponseContext): ChatResponse | undefined
   decodeStream(context: UpstreamResponseContext): StreamStep<SseFrame, StreamEvent>
   decodeError(error: UpstreamError): GatewayError
-  /** Absent where no upstream of this protocol runs tools that it bills by the call. */
+  /** Absent if no upstream of this protocol bills hosted tools per call. */
   countHostedCalls?(): HostedCallCounter
-  /** Absent where no upstream of this protocol counts tokens. */
+  /** Absent if no upstream of this protocol counts tokens. */
   readonly counter?: TokenCountCodec
 }
 
@@ -130,7 +130,7 @@ interface SealOwner {
 }
 
 interface UpstreamOperation {
-  /** In the protocol's own word. */
+  /** The operation's name in the protocol. */
   readonly operation: string
   /** Below the upstream's base address. */
   readonly path: string
@@ -139,12 +139,12 @@ interface UpstreamOperation {
 }
 
 export interface UpstreamRequestContext {
-  /** The model's name there. */
+  /** The model's name at the upstream. */
   readonly model: string
   readonly stream: boolean
   /** Says if usage inside a stream must be requested. */
   readonly streamUsage: "ask" | "sent"
-  /** The members by which the upstream takes the output limit, the best first, where a protocol has several. */
+  /** The members in which the upstream accepts the output limit, the preferred first, if a protocol has several. */
   readonly limitMembers?: readonly string[] | undefined
   /** The minter of seals that may be sent: other seals are dropped and reported. */
   readonly minter: string
@@ -153,7 +153,7 @@ export interface UpstreamRequestContext {
   readonly reasons: boolean
   /** True if reasoning is shown when the request does not say how. */
   readonly showsThoughts?: boolean
-  /** The words for effort that the model takes, where they are known. */
+  /** The efforts that the model accepts, if known. */
   readonly efforts?: readonly ReasoningEffort[]
   /** The bounds of the thinking budget, if the model accepts one. */
   readonly thinkingTokens?: { readonly min?: number; readonly max?: number }
@@ -165,11 +165,11 @@ export interface UpstreamRequestContext {
 }
 
 export interface UpstreamResponseContext {
-  /** Letters and digits to make ids of, for protocols in which calls may have none. */
+  /** Letters and digits for generated ids, for protocols with optional call ids. */
   readonly id: string
   /** The minter of the seals in this response. */
   readonly minter: string
-  /** The tools with text input that the request declares; absent where they are not known. */
+  /** The tools with text input that the request declares; absent if unknown. */
   readonly customTools?: ReadonlySet<string>
 }
 

@@ -43,7 +43,7 @@ export const KINDS: Readonly<Record<ProtocolId, ModelCard["kind"]>> = {
 export interface ProtocolPath {
   readonly method: "GET" | "POST"
   readonly paths: readonly string[]
-  /** Paths that another protocol has too: a request there is of this one where it carries the header. */
+  /** Paths that another protocol also has: the header marks a request of this one. */
   readonly shared?: { readonly paths: readonly string[]; readonly header: string }
   readonly does: "generate" | "count-tokens" | "list-models" | "count-models" | "get-model"
 }
@@ -128,7 +128,7 @@ export interface ResponseStorage {
   readonly store: boolean
   /** The response that the conversation continues. */
   readonly previous?: string
-  /** Items of the input that name an item of a kept response instead of saying it. */
+  /** Items of the input that reference an item of a stored response. */
   readonly references?: readonly ItemReference[]
   /** The most bytes that a stored response may have. */
   readonly maxLength?: number
@@ -146,7 +146,7 @@ export interface ItemReference {
 
 /** The requested output, as far as it affects the cost. */
 export interface OutputLimits {
-  /** The most tokens an answer may have; absent where the caller sets no limit. */
+  /** The most tokens of a response; absent if the caller sets no limit. */
   readonly maxOutputTokens?: number | undefined
   /** The members that wrote the limit, in protocols that have several; the smallest counts. */
   readonly limitMembers?: readonly string[]
@@ -159,11 +159,11 @@ export interface RelayTarget {
   readonly model: string
   /** Says if usage inside a stream must be requested, or is always sent. */
   readonly streamUsage: "ask" | "sent"
-  /** The members by which the upstream takes the output limit, the best first, where a protocol has several. */
+  /** The members in which the upstream accepts the output limit, the preferred first, if a protocol has several. */
   readonly limitMembers?: readonly string[] | undefined
   /** Members of the request that the upstream would refuse it for. */
   readonly unknown?: readonly string[] | undefined
-  /** The words by which its model takes how hard to think; absent where it does not think. */
+  /** The efforts that its model accepts; absent if it does not reason. */
   readonly efforts?: readonly ReasoningEffort[] | undefined
   /** Salts an identifier of this caller; absent if it is sent unchanged. */
   readonly salt?: ((value: string) => string) | undefined
@@ -177,7 +177,7 @@ export interface RelayContext {
 
 export interface ErrorContext {
   readonly requestId: string
-  /** The request came by the vendor's own path, so the error has to look as the vendor's client libraries expect. */
+  /** True for the vendor's own path, where the error has the shape that the vendor's client libraries expect. */
   readonly isVendorPath?: boolean
 }
 
@@ -194,11 +194,11 @@ export interface StreamRelay {
   readonly mayVary: MayVary
   /** The end of a complete response, for upstreams that omit it. */
   terminal(): string
-  /** The end of a stream that reported no usage, with the usage that was counted here where its clients expect one. */
+  /** The end of a stream without reported usage, with the counted usage added if its clients expect it. */
   endWithUsage?(end: string, usage: Usage): string
-  /** An error after what has passed so far, such that this protocol's clients raise it. */
+  /** An error after the forwarded frames, in a form that this protocol's clients raise. */
   errorFrame(error: GatewayError, context: FrameContext): string
-  /** For clients that would read an error as a part of what came right before it: how long it has to wait. */
+  /** The delay before an error, for clients that would otherwise read it as part of the previous event. */
   readonly errorPauseMs?: number
   /** Called with bytes that passed unread, because they repeat the shape of those before. */
   passedAlike?(bytes: Uint8Array): void
@@ -206,7 +206,7 @@ export interface StreamRelay {
   usageAlike?(): Usage | undefined
 }
 
-/** A unary answer, as byte text, and what it reports as used. */
+/** A unary response, as byte text, and its reported usage. */
 export interface RelayedResponse {
   readonly text: string
   readonly usage?: Usage | undefined
@@ -216,7 +216,7 @@ export interface RelayedResponse {
   readonly images?: number
   /** The response's text, to count its tokens if no usage is reported, for protocols without a codec. */
   transcript?(): string
-  /** Its text with usage that was counted here; absent where it reports its own, or where clients expect none. */
+  /** Its text with counted usage added; absent if it reports usage, or if clients expect none. */
   withUsage?(usage: Usage): string
 }
 
@@ -230,7 +230,7 @@ export interface UpstreamError {
 
 export interface Protocol {
   readonly id: ProtocolId
-  /** The base addresses that its own clients are given. */
+  /** The base addresses for this protocol's clients. */
   readonly prefixes: readonly string[]
   readonly endpoints: readonly ProtocolPath[]
   /** The headers other than `Authorization`, and the query parameter, that may carry the caller's key. */
@@ -240,7 +240,7 @@ export interface Protocol {
   readonly readsHeaders: readonly string[]
   /** A header other than `x-request-id` in which its clients look for the request id. */
   readonly idHeader?: string
-  /** The bytes a client of this protocol takes for a sign of life. */
+  /** The keep-alive bytes of this protocol. */
   readonly heartbeat: string
   readonly listing?: ModelListing
   /** True if this path is the vendor's own, not the specification's substitute; absent if errors do not differ. */
@@ -258,7 +258,7 @@ export interface Protocol {
   upstreamPath(reading: RequestSummary, model: string): string
   /** The members the gateway owns, for this target. */
   requestEdits(reading: RequestSummary, target: RelayTarget): readonly JsonEdit[]
-  /** A unary answer as it passes; undefined where it is no answer of this protocol. */
+  /** Relays a unary response; undefined if it is not a response of this protocol. */
   relayResponse(text: string, outline: JsonOutline, context: RelayContext): RelayedResponse | undefined
   relayStream(context: RelayContext): StreamRelay
 
@@ -268,9 +268,9 @@ export interface Protocol {
 
 /** The model list of a protocol. */
 export interface ModelListing {
-  /** It shows what can be called over any of these. */
+  /** Lists the models that any of these can call. */
   readonly over: readonly ProtocolId[]
-  /** The model's name in a path's open end, where that holds more than the name. */
+  /** The model's name in a path's open end, if that contains more. */
   nameIn?(rest: string): string
   encodeModel(card: ModelCard): Json
   /** The requested page of the list; the whole list if the query requests none. */

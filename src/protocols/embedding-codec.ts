@@ -8,7 +8,7 @@ import type { RequestEnvelope, UpstreamError } from "./contract.ts"
 
 /** The client half: decodes requests, encodes responses. */
 export interface EmbeddingIngress {
-  /** Reads a request that `readRequest` has found sound. */
+  /** Decodes a request that `readRequest` has accepted. */
   decodeRequest(body: JsonObject, envelope: RequestEnvelope): EmbeddingRequest
   /** The path of each setting in a request of this operation. */
   settingPaths(operation: string): EmbeddingPaths
@@ -20,7 +20,7 @@ export type EmbeddingPaths = { readonly [Name in keyof EmbeddingFates | "input"]
 interface EmbeddingResponseContext {
   /** The `<provider>/<model-name>` that the caller sees. */
   readonly model: string
-  /** In the protocol's own word. */
+  /** The operation's name in the protocol. */
   readonly operation: string
 }
 
@@ -31,13 +31,13 @@ export interface EmbeddingUpstream {
   operationFor(model: string): EmbeddingOperation
   /** Throws a GatewayError if the request cannot be expressed. */
   encodeRequest(batch: EmbeddingBatch, context: { readonly model: string; readonly losses: Losses }): JsonObject
-  /** Undefined where it is no answer of this protocol. */
+  /** Undefined if it is not a response of this protocol. */
   decodeResponse(body: JsonObject): EmbeddingResponse | undefined
   decodeError(error: UpstreamError): GatewayError
 }
 
 interface EmbeddingOperation {
-  /** In the wire's own word. */
+  /** The operation's name on the wire. */
   readonly operation: string
   /** Below the upstream's base address. */
   readonly path: string

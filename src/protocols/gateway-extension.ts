@@ -74,7 +74,7 @@ export function removeFallbackList({ routing: { fallbackList } }: RequestSummary
 }
 
 const MODEL = ["model"]
-/** The routing extension is the gateway's own, and goes no further. */
+/** The routing extension is for the gateway only and is not forwarded. */
 const UNROUTED: JsonEdit = { path: ["provider"], remove: true }
 
 /** For protocols with unary responses only. */
@@ -89,7 +89,7 @@ const KNOWN = [
   ...["hedge", "explain", "report", "sort", "allow_fallbacks"],
 ]
 
-/** Members of OpenRouter's that this gateway has no such thing for, with what comes nearest. */
+/** OpenRouter's members without a counterpart here, with the nearest alternative. */
 const ROUTER_MEMBERS: Readonly<Record<string, string>> = {
   data_collection: "Name the providers you trust in `provider.only`",
   zdr: "Name the providers you trust in `provider.only`",
@@ -117,7 +117,7 @@ const SORTS: ReadonlyMap<Json, RoutingStrategy> = new Map([
   ["price", "cost"],
   ["latency", "latency"],
 ])
-/** OpenRouter's word for the strategy. */
+/** OpenRouter's member for the strategy. */
 const sort = optional("sort", (value) => {
   const wished = SORTS.get(value)
   if (!wished) throw fieldMismatch("`price` or `latency`; `provider.routing` also has `quality`")
@@ -219,7 +219,7 @@ export function readRouting(member: Json | undefined): RoutingOptions {
   return provider(member) ?? NO_ROUTING_OPTIONS
 }
 
-/** As `readRouting`, of a body that is being decoded: what names models for the gateway goes no further. */
+/** Like `readRouting`, for a body that is being decoded: members that name models for the gateway are claimed. */
 export function takeRouting(take: (name: string) => Json | undefined): RoutingOptions {
   take("models")
   take("fallbacks")
@@ -256,13 +256,13 @@ function conflictingModel(): FieldMismatch {
 }
 
 interface ModelChoiceOptions {
-  /** The model of a body that names none. */
+  /** The default model. */
   readonly usual?: string
   /** The open part of the request's path, which names the model in the body's place unless it is empty. */
   readonly rest?: string | undefined
 }
 
-/** The model that a request names, and where its caller wishes it to go. */
+/** The model of a request, and its routing options. */
 export function readModelChoice(
   body: JsonObject,
   { usual, rest }: ModelChoiceOptions = {},
@@ -328,7 +328,7 @@ const extraBody: ValueRefusal = (value, holder) => {
   return inner && objectWith(inner, "thinking_config") ? undefined : modelChoice(value, holder)
 }
 
-/** The member's value, where the object holds nothing else. */
+/** The member's value, if the object has no other member. */
 function objectWith(value: Json, name: string): JsonObject | undefined {
   if (!isObject(value) || Object.keys(value).some((key) => key !== name)) return undefined
   const held = value[name] ?? null
@@ -374,7 +374,7 @@ export const accountObject: ValueRefusal = () =>
       `\`${path}\` references an object in the provider's account, which callers share. Send its content instead.`,
   )
 
-/** Members of every protocol that name objects of an account. */
+/** Members in all protocols that name objects of an account. */
 export const ACCOUNT_OBJECTS: Readonly<Record<string, ValueRefusal>> = Object.fromEntries(
   [
     ...["file_id", "file_ids", "container_id", "vector_store_ids", "collection_ids", "skill_id"],

@@ -35,13 +35,13 @@ export interface ImageUpstream {
   operationFor(model: string): ImageOperation
   /** Throws a GatewayError if the request cannot be expressed. */
   encodeRequest(request: ImageRequest, context: ImageRequestContext): JsonObject
-  /** Undefined where it is no answer of this protocol. */
+  /** Undefined if it is not a response of this protocol. */
   decodeResponse(body: JsonObject): ImageResponse | undefined
   decodeError(error: UpstreamError): GatewayError
 }
 
 export interface ImageRequestContext {
-  /** The model's name there. */
+  /** The model's name at the upstream. */
   readonly model: string
   /** True if its responses contain text next to images. */
   readonly returnsText: boolean
@@ -49,7 +49,7 @@ export interface ImageRequestContext {
 }
 
 interface ImageOperation {
-  /** In the wire's own word. */
+  /** The operation's name on the wire. */
   readonly operation: string
   /** Below the upstream's base address. */
   readonly path: string

@@ -1,4 +1,4 @@
-// The naming of what is lost, with its weight.
+// Builds losses, with their weight.
 import { isObject, type Json } from "../canonical/json.ts"
 import type { Loss } from "../canonical/loss.ts"
 

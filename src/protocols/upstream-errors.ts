@@ -14,7 +14,7 @@ export interface UpstreamErrorText {
 
 /** Facts outside the error's body. */
 export interface UpstreamErrorContext {
-  /** Absent inside a stream that began well and names none. */
+  /** Absent for an error inside a stream without a status. */
   readonly status?: number | undefined
   readonly retryAfterMs?: number | undefined
 }
@@ -30,7 +30,7 @@ export function toGatewayError(error: UpstreamErrorText, { status, retryAfterMs 
   return upstreamUnavailableError(status, details)
 }
 
-/** A word or number of a wire error as text, bounded. */
+/** A string or number of a wire error as bounded text. */
 export function boundedText(value: Json | undefined): string | undefined {
   if (typeof value === "number") return String(value)
   return typeof value === "string" && value !== "" ? value.slice(0, 2000) : undefined

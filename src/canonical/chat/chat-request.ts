@@ -1,4 +1,4 @@
-// A request, in no vendor's words: instructions, turns, tools, settings, and where the caller wishes it to go.
+// A vendor-neutral chat request: instructions, turns, tools, settings, and routing options.
 
 import type { Json } from "../json.ts"
 import type { PassthroughFields } from "../passthrough-fields.ts"
@@ -55,7 +55,7 @@ export interface HostedTool extends ToolBase {
   readonly kind: "hosted"
   readonly does: "web-search" | "web-fetch" | "code" | "images" | "files" | "computer" | "shell" | "mcp" | "other"
   readonly protocol: string
-  /** The whole definition, in that protocol's words. */
+  /** The whole definition, in its own protocol. */
   readonly value: Json
   /** The remote server of its tools, if another protocol can call them in the same way. */
   readonly server?: RemoteServer
@@ -74,7 +74,7 @@ export interface RemoteServer {
 export type ToolChoice =
   | { readonly mode: "auto" | "none" | "required" }
   | { readonly mode: "tool"; readonly name: string }
-  /** Only these; one of them must be called where `required`. */
+  /** Only these tools may be called; if `required`, one of them must be. */
   | { readonly mode: "some"; readonly names: readonly string[]; readonly required: boolean }
 
 /** Each codec states a fate for every one of these; a new setting does not compile until all have. */
@@ -127,11 +127,11 @@ export interface RoutingOptions {
   readonly only?: readonly string[]
   readonly ignore?: readonly string[]
   readonly maxPrice?: MaxPrice
-  /** Set where only the best target of each model is tried. */
+  /** Set if only the best target of each model is tried. */
   readonly allowFallbacks?: false
   /** Only targets that support every parameter of the request. */
   readonly requireParameters?: boolean
-  /** Allows a hedged call to a second target when the first is slow; absent where the key decides. */
+  /** Allows a hedged call to a second target when the first is slow; absent if the key decides. */
   readonly hedge?: boolean
   /** Requests the plan only, without a call. */
   readonly explain?: boolean

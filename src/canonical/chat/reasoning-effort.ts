@@ -3,7 +3,7 @@ import type { ReasoningSettings } from "./chat-request.ts"
 
 export type ReasoningEffort = NonNullable<ReasoningSettings["effort"]>
 
-/** From the least to the most; each is what the word is worth in tokens. */
+/** From lowest to highest, each with its budget in tokens. */
 export const EFFORT_BUDGETS: readonly (readonly [effort: ReasoningEffort, budgetTokens: number])[] = [
   ["none", 0],
   ["minimal", 1024],
@@ -30,7 +30,7 @@ export function effortOf(budgetTokens: number): ReasoningEffort {
   return nearest[0]
 }
 
-/** The nearest of the words that a protocol has. */
+/** The nearest of the efforts that a protocol has. */
 export function nearestEffort<Word extends ReasoningEffort>(effort: ReasoningEffort, known: readonly Word[]): Word {
   const place = (word: ReasoningEffort) => EFFORT_BUDGETS.findIndex(([each]) => each === word)
   const [first, ...others] = known

@@ -1,7 +1,7 @@
 // Signatures and encrypted reasoning: opaque to the gateway, usable only by the provider that made them.
 
 export interface SealedContent {
-  /** The provider that made it; it is sent back to no other. */
+  /** The provider that made it, and the only one to which it is sent. */
   readonly mintedBy: string
   readonly data: string
 }
@@ -23,14 +23,14 @@ export function mayHoldSeal(text: string): boolean {
 }
 
 /**
- * A seal as it crosses a client of another protocol, in that protocol's own opaque member: standard base64 with padding,
- * which the libraries of several vendors decode. Clients send it back whole, so the gateway keeps no state.
+ * Encloses a seal for a client of another protocol, in that protocol's opaque member: standard base64 with padding,
+ * which several vendors' libraries decode. Clients send it back whole, so the gateway keeps no state.
  */
 export function encloseSeal({ mintedBy, data }: SealedContent): string {
   return Buffer.from(HEADER + mintedBy + BORDER + data, "utf8").toString("base64")
 }
 
-/** The seal in an envelope of ours; undefined for any other text. */
+/** The seal in one of the gateway's envelopes; undefined for any other text. */
 export function openSeal(text: string): SealedContent | undefined {
   if (text.startsWith(EARLIER_MARK)) return openEarlier(text)
   if (!text.startsWith(HEADER_BASE64)) return undefined
@@ -52,7 +52,7 @@ function openEarlier(text: string): SealedContent | undefined {
   return mintedBy !== undefined && data !== undefined && more.length === 0 ? { mintedBy, data } : undefined
 }
 
-/** Undefined for what is not base64 of a text, in the form that was written. */
+/** Undefined if it is not the base64 of a text in the form that the gateway writes. */
 function decodeWord(word: string): string | undefined {
   const text = Buffer.from(word, "base64url").toString("utf8")
   return Buffer.from(text, "utf8").toString("base64url") === word ? text : undefined

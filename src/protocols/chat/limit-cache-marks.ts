@@ -1,4 +1,5 @@
-// Cache marks within what Anthropic and Bedrock take: no more than four, and none for an hour behind one for five minutes.
+// Limits cache marks to what Anthropic and Bedrock accept: at most four, and none for an hour after one for five
+// minutes.
 
 import type { ChatRequest } from "../../canonical/chat/chat-request.ts"
 import type { CacheMark, ContentPart } from "../../canonical/chat/content-part.ts"
@@ -36,7 +37,7 @@ interface CacheMarked {
   readonly cacheMark?: CacheMark
 }
 
-/** Goes through the marks in the order in which the vendor reads them. */
+/** Visits the marks in the vendor's order. */
 class CacheMarkLimiter {
   private isShort = false
 

@@ -6,7 +6,7 @@ import type { Losses } from "../../canonical/loss.ts"
 import { type PassthroughFields, presentFieldNames } from "../../canonical/passthrough-fields.ts"
 import { approximated, dropped } from "../losses.ts"
 
-/** The text of each input; throws where one is anything else. */
+/** The text of each input; throws if one is not text. */
 export function textsOf({ inputs }: EmbeddingBatch, losses: Losses): string[] {
   return inputs.map(({ content }) => textOf(content, losses))
 }
@@ -41,7 +41,7 @@ export function reportEmbeddingExtra(
   for (const name of new Set(names)) losses.push(dropped.hint(name, `${to} has no such member`))
 }
 
-/** A wire's words for what vectors are for; those with a mark come near, and do not mean the same. */
+/** A wire's values for tasks; marked ones are approximations. */
 export type TaskWords = { readonly [Task in EmbeddingTask]?: string | { readonly near: string } }
 
 export function taskWord(words: TaskWords, { task, losses }: { task?: EmbeddingTask | undefined; losses: Losses }) {

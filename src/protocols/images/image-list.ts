@@ -6,7 +6,7 @@ import type { Losses } from "../../canonical/loss.ts"
 import { type PassthroughFields, presentFieldNames } from "../../canonical/passthrough-fields.ts"
 import { dropped } from "../losses.ts"
 
-/** Undefined where it is no such list. */
+/** Undefined if it is not such a list. */
 export function readImageList({ data }: JsonObject): DrawnImage[] | undefined {
   if (!Array.isArray(data)) return undefined
   return (data as readonly Json[]).flatMap((entry) => {

@@ -1,4 +1,4 @@
-// The size of an image for wires that know no pixels, but shapes and a few resolutions.
+// Maps image sizes for wires without pixel sizes, which have aspect ratios and a few resolutions.
 import type { ImageSize } from "../../canonical/image.ts"
 import type { Losses } from "../../canonical/loss.ts"
 import { approximated } from "../losses.ts"
@@ -23,7 +23,7 @@ const SAME_SHAPE = 0.02
 const REACH: Readonly<Record<ImageResolution, number>> = { "1K": 1536, "2K": 3072, "4K": Number.POSITIVE_INFINITY }
 const SIDE: Readonly<Record<ImageResolution, number>> = { "1K": 1024, "2K": 2048, "4K": 4096 }
 
-/** The shape that comes nearest; that it is another size is named in the losses. */
+/** The nearest shape; a difference in size is reported as a loss. */
 export function shapeOf(size: ImageSize, { ratios, resolutions }: SupportedShapes, losses: Losses): ImageShape {
   const { width, height } = size
   const distance = (ratio: string) => Math.abs(Math.log(width / height) - Math.log(quotientOf(ratio)))

@@ -1,4 +1,4 @@
-// Errors in OpenAI's shape, which all of its interfaces share: ours to the client, an upstream's to us.
+// Errors in OpenAI's shape, which all of its interfaces share: encodes the gateway's, decodes an upstream's.
 import type { GatewayError } from "../../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { UpstreamError } from "../contract.ts"

@@ -3,7 +3,7 @@
 import type { TokenLogprob } from "../../canonical/chat/chat-response.ts"
 import { isObject, type Json } from "../../canonical/json.ts"
 
-/** None where it is no token. */
+/** Empty if it is not a token. */
 export function decodeToken(wire: Json): TokenLogprob[] {
   const [chosen] = tokenIn(wire)
   if (!chosen || !isObject(wire)) return []

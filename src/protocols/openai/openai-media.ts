@@ -1,7 +1,7 @@
 // Images, audio and files in OpenAI's protocols: URLs, `data:` URLs, and base64 with a separate format.
 import type { MediaSource } from "../../canonical/chat/content-part.ts"
 
-/** With its parameters, where it has some. */
+/** Includes the media type's parameters, if any. */
 const DATA_URL = /^data:([^,;][^,]*);base64,/
 
 /** A URL, or the content of a `data:` URL. */
@@ -11,7 +11,7 @@ export function sourceOf(url: string): MediaSource {
   return { at: "inline", mediaType, base64: url.slice(url.indexOf(",") + 1) }
 }
 
-/** Undefined for what only its provider can look up. */
+/** Undefined for files that only their provider can read. */
 export function addressOf(source: MediaSource): string | undefined {
   if (source.at === "url") return source.url
   if (source.at === "inline") return `data:${source.mediaType};base64,${source.base64}`

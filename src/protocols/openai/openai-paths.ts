@@ -1,6 +1,6 @@
 // The spellings of OpenAI's paths: clients get base addresses wrong, and Azure's and OpenRouter's clients bring their own.
 
-/** In front of an operation; the specification's comes first. */
+/** Prefixes of an operation; the specification's comes first. */
 const BASES = ["/v1", "", "/api/v1", "/openai/v1", "/openai"]
 
 /** Every path of an operation such as `/chat/completions`. */

@@ -1,4 +1,4 @@
-// Vectors as OpenAI writes them, and the wires that differ from its own in a few words.
+// OpenAI's vectors, and the wires that differ in a few member names.
 import {
   type EmbeddingBatch,
   type EmbeddingFates,
@@ -23,14 +23,14 @@ export const OPENAI_EMBEDDINGS = "openai-embeddings"
 /** A wire's names for OpenAI's members. */
 export interface VectorWire {
   readonly fates: EmbeddingFates
-  /** Numbers of tokens go as they are; left out, it takes text alone. */
+  /** True if token ids are accepted; otherwise only text is. */
   readonly takesTokens?: boolean
   readonly dimensions: string
   readonly endUser?: string
   /** Requests base64, which takes a third of the bytes. */
   readonly packed: JsonObject
   readonly task?: { readonly member: string; readonly words: TaskWords }
-  /** Members that would change what vectors are made of, and what they may be. */
+  /** Members that would change the vectors' encoding, with their allowed values. */
   readonly onlyFloats?: Readonly<Record<string, readonly Json[]>>
   /** The further members that it accepts, if it refuses all others; absent if it accepts all. */
   readonly takesMembers?: readonly string[]

@@ -1,4 +1,4 @@
-// The arguments of a call, which are text, as the object this protocol wants.
+// Converts a call's arguments, which are text, to the object that some protocols require.
 
 import type { ToolCallPart } from "../../canonical/chat/content-part.ts"
 import { isObject, type JsonObject, parseJson } from "../../canonical/json.ts"

@@ -19,7 +19,7 @@ function objectSchema(schema: JsonObject, report: KeywordReport): JsonObject {
   return mergeAlternatives(schema, { combiners, report })
 }
 
-/** All that any of the alternatives allows, and of what is required only what all of them require. */
+/** Allows the members of all alternatives, and requires only those that all of them require. */
 function mergeAlternatives(
   schema: JsonObject,
   { combiners, report }: { combiners: readonly string[]; report: KeywordReport },
@@ -44,7 +44,7 @@ function mergeAlternatives(
 /** The most references followed in a row, because they may be circular. */
 const MAX_STEPS = 10
 
-/** A schema that only points to another within the whole becomes that one. */
+/** Replaces a schema that is only a reference with its target. */
 export function resolveReference(schema: JsonObject, whole: JsonObject): JsonObject {
   let found = schema
   for (let step = 0; step < MAX_STEPS && typeof found.$ref === "string" && found.$ref.startsWith("#/"); step++) {
@@ -75,11 +75,11 @@ const KNOWN: ReadonlySet<string> = new Set(
   ),
 )
 const FORMATS: ReadonlySet<Json> = new Set("date-time time date duration email hostname uri ipv4 ipv6 uuid".split(" "))
-/** Members that hold schemas by name, and lists of schemas. */
+/** Members with schemas by name, and members with lists of schemas. */
 const NAMED = ["properties", "$defs", "definitions"]
 const LISTED = ["anyOf", "allOf"]
 
-/** The schema an answer is held to. */
+/** The schema as the vendor enforces it. */
 export function strictSchema(schema: Json, { report, path = "" }: { report: KeywordReport; path?: string }): Json {
   if (!isObject(schema)) return schema
   const kept: Record<string, Json> = {}

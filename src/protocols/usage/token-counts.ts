@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from "../../canonical/json.ts"
 import type { Usage } from "../../canonical/usage.ts"
 
-/** A token count as the upstream gave it; what is no count is as if it were not there. */
+/** A token count as the upstream reported it; an invalid count is treated as absent. */
 export function readTokenCount(wire: JsonObject, name: string): number | undefined {
   const value = wire[name]
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined

@@ -5,7 +5,7 @@ import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts
 import { claimFields } from "../../../canonical/passthrough-fields.ts"
 import { isOwn, PROTOCOL } from "./passthrough-fields.ts"
 
-/** Undefined where it is no list of citations. */
+/** Undefined if it is not a list of citations. */
 export function decodeCitations(value: Json | undefined): Citation[] | undefined {
   return Array.isArray(value) && value.every(isObject) ? value.map(decodeCitation) : undefined
 }
@@ -36,7 +36,7 @@ function isAddress(url: string): boolean {
   return /^https?:/i.test(url)
 }
 
-/** A citation this protocol made, as it made it; undefined for another's. */
+/** A citation of this protocol, unchanged; undefined for others. */
 export function ownCitation({ url, title, quote, extra }: Citation): JsonObject | undefined {
   if (!isOwn(extra)) return undefined
   const { type } = extra.members
@@ -49,7 +49,7 @@ export function ownCitation({ url, title, quote, extra }: Citation): JsonObject 
   }
 }
 
-/** A citation of another's, in the form clients know best. Its index is empty, which no citation of the vendor's is. */
+/** Another protocol's citation, in the form that clients know best. Its index is empty, unlike the vendor's. */
 function foreignCitation({ url, title, quote }: Citation): JsonObject {
   return {
     type: "web_search_result_location",

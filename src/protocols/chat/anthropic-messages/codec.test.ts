@@ -1,4 +1,4 @@
-// The laws of the translate lane, over what this repository has of the protocol and over what was recorded of it.
+// Properties of the codec, over this repository's requests and over recorded exchanges.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { recorded, recordings, streamText } from "../../../../test/conformance/recorded.ts"

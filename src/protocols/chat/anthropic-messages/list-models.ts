@@ -38,7 +38,7 @@ function encodeModels(cards: readonly ModelCard[], query: URLSearchParams): Json
   }
 }
 
-/** All of it where no paging parameter is given. */
+/** The whole list if there is no paging parameter. */
 function pageOf(cards: readonly ModelCard[], query: URLSearchParams): { start: number; end: number } {
   const after = query.get("after_id")
   const before = query.get("before_id")

@@ -11,7 +11,7 @@ const NOTHING: JsonObject = {}
 
 export interface AnthropicPassthrough extends PassthroughFields {
   readonly protocol: typeof PROTOCOL
-  /** The list of remote servers, where other protocols know them from the tools. */
+  /** The list of remote servers, which other protocols have in the tools. */
   readonly servers?: Json
   /**
    * The block from which a text was made for other protocols. It is outside `members`, so that no loss is reported for
@@ -28,7 +28,7 @@ export function ownExtra(members: JsonObject, block: JsonObject): AnthropicPasst
   return { protocol: PROTOCOL, members, block }
 }
 
-/** The members that came from this protocol and go back to it; those of another are named as lost. */
+/** The passthrough fields of this protocol; those of others are reported as lost. */
 export function ownMembers(
   extra: PassthroughFields | undefined,
   { at, losses }: { at: string; losses: Losses },

@@ -1,4 +1,4 @@
-// The version header every call carries, in the specification's spelling or the vendor's, and what goes upstream for it.
+// The version header of every call, in the specification's spelling or the vendor's, and its upstream value.
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { RequestEnvelope } from "../../contract.ts"
 
@@ -8,7 +8,7 @@ const OLDEST = "2023-01-01"
 
 export const readsHeaders: readonly string[] = ["msg-version", "anthropic-version", "anthropic-beta"]
 
-/** Callers send few different ones, so what was made of them is kept. */
+/** Callers send few different versions, so parsed ones are cached. */
 const versions = new Map<string, string>()
 const upstream = new Map<string, Readonly<Record<string, string>>>()
 const MAX_KEPT = 100
@@ -31,7 +31,7 @@ function rememberValue<Value>(kept: Map<string, Value>, key: string, value: Valu
   return value
 }
 
-/** Newer clients put instructions among the messages; they are known by the vendor's own spelling. */
+/** Newer clients put instructions among the messages; they use the vendor's spelling of the header. */
 export function takesInstructions({ headers }: RequestEnvelope): boolean {
   return headers["anthropic-version"] !== undefined
 }

@@ -1,4 +1,4 @@
-// Checks a messages request and reads the few members the gateway acts on.
+// Checks a messages request and reads the members that the gateway needs.
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import type { RequestEnvelope, RequestSummary } from "../../contract.ts"
 import {

@@ -61,7 +61,7 @@ function lacksUsage(data: string): boolean {
   return type === "message_delta" && isObject(delta) && typeof delta.stop_reason === "string"
 }
 
-/** Clients add the counts of later events to those of the first, and fail where there are none. */
+/** Clients add later counts to those of the first event, and fail if it has none. */
 function openingUsage(data: string): JsonEdit[] {
   if (data.includes('"usage"')) return NO_EDITS
   return [{ path: ["message", "usage"], set: asciiOf(encodeOpeningUsage({})) }]

@@ -16,7 +16,7 @@ import { isOwn, PROTOCOL } from "./passthrough-fields.ts"
 
 const MEMBERS = ["type", "url", "name", "authorization_token", "tool_configuration"]
 
-/** The servers by their names, each with its place; undefined where one is of a form that is not known here. */
+/** The servers by name, with their paths; undefined if one has an unknown form. */
 export function decodeServers(value: Json | undefined): Map<string, ListedServer> | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined
   const servers = new Map<string, ListedServer>()
@@ -47,7 +47,7 @@ function listedServer(entry: JsonObject): Omit<ListedServer, "at"> | undefined {
   }
 }
 
-/** The tools of a request with their servers, and behind them the servers that no toolset names. */
+/** A request's tools with their servers, followed by servers without a toolset. */
 export function withServers(
   tools: readonly ToolDefinition[],
   servers: ReadonlyMap<string, ListedServer>,
@@ -69,7 +69,7 @@ function listedServerTool(server: RemoteServer, at: string): HostedTool {
   return { kind: "hosted", at, name: server.label, does: "mcp", protocol: PROTOCOL, value: null, server }
 }
 
-/** Only the tools that a toolset turns on, where it turns all others off. */
+/** Only the tools that a toolset enables, if it disables all others. */
 function narrowToToolset(
   { at: _, isOff: __, ...server }: ListedServer,
   { default_config, configs }: JsonObject,

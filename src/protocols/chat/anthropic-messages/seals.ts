@@ -3,7 +3,7 @@
 import { encloseSeal, openSeal, type SealedContent } from "../../../canonical/chat/sealed-content.ts"
 import { PROTOCOL } from "./passthrough-fields.ts"
 
-/** Before the data of a redacted block, so that it comes back as one whatever it crossed. No signature holds a colon. */
+/** Prefix of a redacted block's data, so that it returns as a redacted block. No signature contains a colon. */
 const REDACTED = "redacted:"
 /** The "minter" of an envelope that contains the seal of a call and the call's id. */
 const OF_CALL = "anthropic-messages:call"
@@ -25,7 +25,7 @@ export function redactedData({ data }: SealedContent): string | undefined {
   return data.startsWith(REDACTED) ? data.slice(REDACTED.length) : undefined
 }
 
-/** A seal as a client of this protocol keeps it. */
+/** A seal as clients of this protocol store it. */
 export function slotText(sealed: SealedContent): string {
   if (sealed.mintedBy !== PROTOCOL) return encloseSeal(sealed)
   return redactedData(sealed) ?? sealed.data

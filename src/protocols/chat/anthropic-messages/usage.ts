@@ -1,5 +1,5 @@
-// The arithmetic of Anthropic's `usage`: `input_tokens` excludes what was read from or written to a cache, and
-// `output_tokens` includes thinking.
+// Token counts of Anthropic's `usage`: `input_tokens` excludes cache reads and writes, and `output_tokens` includes
+// thinking.
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import type { Usage } from "../../../canonical/usage.ts"
 import { readCountDetails, readTokenCount, reportedUsage } from "../../usage/token-counts.ts"
@@ -12,7 +12,7 @@ export function decodeUsage(wire: Json | undefined): Usage | undefined {
 
 type MutableUsage = { -readonly [Bucket in keyof Usage]: Usage[Bucket] }
 
-/** Plain assignments: this runs for every answer. */
+/** Plain assignments: this runs for every response. */
 function countsIn(wire: JsonObject): Usage {
   const usage: MutableUsage = {}
   countInput(wire, usage)
@@ -56,7 +56,7 @@ export function laterUsage(earlier: Usage, later: Usage): Usage {
   return { ...earlier, ...later, cacheWrite: short, cacheWrite1h: cacheWrite - short }
 }
 
-/** A context that was compacted on the way was read and written once more, which the sums at the top leave out. */
+/** A compaction reads and writes the context once more, which the totals at the top level exclude. */
 function addCompaction(wire: JsonObject, usage: Usage): Usage {
   if (!Array.isArray(wire.iterations)) return usage
   let whole = usage
@@ -72,7 +72,7 @@ function sum(one: Usage, other: Usage): Usage {
   return both
 }
 
-/** The usage of a whole answer. */
+/** The usage of a whole response. */
 export function encodeUsage(usage: Usage): JsonObject {
   return { ...encodeOpeningUsage(usage), ...thinkingDetails(usage) }
 }
@@ -115,7 +115,7 @@ export function serverToolUse(wire: Json | undefined): JsonObject | undefined {
   return { [SERVER_TOOL_USE]: counts }
 }
 
-/** The member of a usage that such counts go back to. */
+/** The usage member that receives these counts. */
 export function ownToolUse(members: JsonObject): JsonObject {
   const counts = members[SERVER_TOOL_USE]
   return counts === undefined ? {} : { server_tool_use: counts }

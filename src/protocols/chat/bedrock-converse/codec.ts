@@ -13,7 +13,7 @@ export const bedrockConverseCodec: UpstreamCodec = {
   callId: /^[a-zA-Z0-9_-]{1,64}$/,
   /** A location in S3 would also be accepted, but callers may not name objects of a shared account. */
   inlines: () => true,
-  // A signature is its author's: what Claude signs here it takes in its own protocol, too.
+  // A signature belongs to the author: Claude accepts here what it signed in its own protocol, and vice versa.
   minter: ({ author }) => `${author === "anthropic" ? "anthropic-messages" : "bedrock-converse"}/${author}`,
   operationFor(model, stream) {
     const operation = stream ? "converse-stream" : "converse"

@@ -23,7 +23,7 @@ export interface ModelFamily {
   readonly inResults: readonly MediaPart["media"][]
   /** True for Anthropic's models, whose rules for sampling, stop sequences and reasoning override Converse's. */
   readonly isClaude: boolean
-  /** The tools it runs itself, by what they do. */
+  /** The tools that the model runs itself, by kind. */
   readonly systemTools?: Readonly<Partial<Record<HostedTool["does"], string>>>
 }
 
@@ -60,10 +60,10 @@ const NOVA_2: ModelFamily = {
   systemTools: { code: "nova_code_interpreter", "web-search": "nova_grounding" },
 }
 
-/** Weights that anybody may run, behind servers that hold answers to schemas. */
+/** Open-weight models, behind servers that enforce schemas. */
 const OPEN: ModelFamily = { ...OTHER, format: "config" }
 
-/** The first that fits counts. A name may have a region before it, or be the end of an ARN. */
+/** The first match counts. A name may have a region prefix, or be the end of an ARN. */
 const FAMILIES: readonly (readonly [name: RegExp, family: ModelFamily])[] = [
   [
     modelPattern("anthropic\\.claude-(?:v?[23]|instant|opus-4-[12]|sonnet-4-2)"),

@@ -1,4 +1,4 @@
-// Real exchanges with the vendor through the codec, where they are at hand.
+// Recorded exchanges with the vendor through the codec, if available.
 import { describe, expect } from "bun:test"
 import { Buffer } from "node:buffer"
 import { type RecordedExchange, recorded, recordings } from "../../../../test/conformance/recorded.ts"
@@ -14,7 +14,7 @@ import { breaches } from "./request-rules.fixture.ts"
 const all = [...recordings("converse"), ...recordings("converse-stream")]
 const answered = all.filter(({ status }) => status === 200)
 
-/** The events of a streamed answer; undefined for one that came whole. */
+/** The events of a streamed response; undefined for a whole one. */
 function eventsOf({ response }: RecordedExchange): string | undefined {
   const body: Json = response.body as Json
   if (!isObject(body)) return undefined
@@ -97,7 +97,7 @@ describe("recorded exchanges", () => {
   })
 })
 
-/** Two answers of a model to one question differ in their words alone. */
+/** Two responses to the same question differ only in their text. */
 function kinds(candidates: ChatResponse["candidates"] = []) {
   return candidates.map(({ parts, finish }) => ({ parts: parts.map(({ kind }) => kind), finish }))
 }

@@ -40,7 +40,7 @@ export function decoded(body: JsonObject): ChatRequest {
   return geminiGenerateCodec.ingress.decodeRequest(body, envelope)
 }
 
-/** A request with nothing in it but what is given. */
+/** A request with only these members. */
 export function request(more: Partial<ChatRequest>): ChatRequest {
   const turns = [{ role: "user", parts: [{ kind: "text", text: "hi" }] }] as const
   const routing = { fallback: [] }
@@ -51,8 +51,8 @@ export function request(more: Partial<ChatRequest>): ChatRequest {
 const OPAQUE = ["args", "response", "parametersJsonSchema", "responseJsonSchema", "safetySettings"]
 
 /**
- * A request in the one form of those that mean the same to the vendor: one spelling, no null, the user's role where
- * there is none, one dialect of schemas, one alphabet of base64.
+ * Normalizes requests with the same meaning for the vendor: one spelling, no null, an explicit user role, one schema
+ * dialect, one base64 alphabet.
  */
 export function plain(value: Json, name = ""): Json {
   if (OPAQUE.includes(name)) return value

@@ -1,4 +1,4 @@
-// Answers through the codec: read, and written for clients of this protocol, whole and in streams.
+// Responses through the codec: decoded, and encoded for clients of this protocol, whole and streamed.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { assembleResponse } from "../../../canonical/chat/assemble-response.ts"
@@ -298,7 +298,7 @@ describe("encoding a stream", () => {
   const over: StreamEvent[] = [{ type: "candidate-end", candidate: 0, finish: stop }, { type: "stream-end" }]
   const call = (id: string): PartStart => ({ kind: "tool-call", id, name: "f", runsAt: "client" })
   const chunk = (frame: string): JsonObject => JSON.parse(decodeByteText(frame.replace(/^data: /, "")))
-  /** But for the empty one that the end comes with. */
+  /** Without the empty part at the end. */
   const partsIn = (frames: string[]) => allIn(frames).slice(0, -1)
   const allIn = (frames: string[]) =>
     frames.flatMap((frame) =>

@@ -17,7 +17,7 @@ import { places } from "./setting-paths.ts"
 const CALL_ID = /^\S{1,256}$/
 
 export const geminiGenerateCodec: ChatCodec = {
-  // Google's own coding agent does; the signature of a call it keeps, as the vendor demands it back.
+  // Google's own coding agent drops reasoning; it keeps the signature of a call, because the vendor requires it back.
   ingress: {
     callId: CALL_ID,
     dropsThoughts: true,

@@ -2,7 +2,7 @@
 import type { HostedCallCounter } from "../../../canonical/hosted-calls.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 
-/** An answer that was grounded is billed once, however many queries were made. */
+/** A grounded response is billed once, whatever the number of queries. */
 export function countHostedCalls(): HostedCallCounter {
   let isGrounded = false
   return {

@@ -4,9 +4,9 @@ import type { ProtocolPath, RequestEnvelope } from "../../contract.ts"
 
 export const prefixes = ["/genapi", "/gemini"] as const
 
-/** The last is what comes of a base address that already holds the version. */
+/** The last one results from a base address that already has a version. */
 const VERSIONS = ["v1beta", "v1", "v1beta1", "v1alpha", "v1beta/v1beta"]
-/** Versions that are known without a prefix: `/v1` alone is OpenAI's. */
+/** Versions without a prefix: `/v1` alone is OpenAI's. */
 const BARE_VERSIONS = VERSIONS.filter((version) => version !== "v1")
 const BASES = [
   ...prefixes.flatMap((prefix) => VERSIONS.map((version) => `${prefix}/${version}`)),
@@ -60,7 +60,7 @@ export function readEmbeddingPath(rest: string): EmbedCall {
 const parsedPaths = new Map<string, GenerateCall>()
 const MAX_READ = 1000
 
-/** `models/openai/gpt-4o:generateContent` and what means the same. A model's name may itself hold colons. */
+/** Parses `models/openai/gpt-4o:generateContent` and its variants. A model's name may contain colons. */
 export function readPath(rest: string): GenerateCall {
   const known = parsedPaths.get(rest)
   if (known) return known

@@ -1,4 +1,4 @@
-// Errors in Google's shape: ours to the client, an upstream's to us.
+// Errors in Google's shape: encodes the gateway's, decodes an upstream's.
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { encodeByteText } from "../../../transport/json/byte-text.ts"
@@ -11,7 +11,7 @@ import {
   type UpstreamErrorText,
 } from "../../upstream-errors.ts"
 
-/** The status word of each status we answer with. */
+/** The status word of each HTTP status of the gateway. */
 const WORDS: Readonly<Record<number, string>> = {
   401: "UNAUTHENTICATED",
   403: "PERMISSION_DENIED",
@@ -27,7 +27,7 @@ export function encodeError(error: GatewayError, { isVendorPath = false }: Parti
   return isVendorPath ? numberedError(error) : { error: { code: error.code, ...errorMembers(error) } }
 }
 
-/** An error inside a stream, in byte text. Clients take what follows `data:` for an answer, so the line is bare. */
+/** An error inside a stream, in byte text. Clients take the data of an event as a response, so the line is bare. */
 export function errorFrame(error: GatewayError): string {
   return encodeByteText(JSON.stringify(numberedError(error)))
 }
@@ -37,7 +37,7 @@ function numberedError(error: GatewayError): JsonObject {
   return { error: { code: error.status, ...errorMembers(error), details } }
 }
 
-/** The vendor's clients raise an error only if they read it apart from the events before it. */
+/** The vendor's clients raise an error only if they read it separately from the events before it. */
 export const ERROR_PAUSE_MS = 50
 
 /** The same as the last element of a stream that is written as an array. */

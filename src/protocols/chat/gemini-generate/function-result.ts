@@ -7,7 +7,7 @@ interface FunctionResult {
   readonly isError: boolean
 }
 
-/** A lone text is that text; anything else is the object's JSON. */
+/** A single string is the text; anything else is the object's JSON. */
 export function decodeResult(response: JsonObject): FunctionResult {
   const { output, error } = response
   const isError = error !== undefined && error !== null
@@ -23,7 +23,7 @@ export function encodeResult({ text, isError }: FunctionResult): JsonObject {
   return parsed?.error !== undefined && parsed.error !== null ? parsed : { error: text }
 }
 
-/** The object a text is the JSON of; undefined where it is none, or cannot be read without changing its numbers. */
+/** Parses an object; undefined if the text is not one, or parsing would change its numbers. */
 export function parseExactObject(text: string): JsonObject | undefined {
   if (!/^\s*\{/.test(text)) return undefined
   let value: Json

@@ -1,4 +1,4 @@
-// The two dialects of schemas: the vendor's own, which clients may send, and JSON Schema, of which it takes a part.
+// Two schema dialects: the vendor's own, which clients may send, and JSON Schema, which it accepts in part.
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import type { GeminiDraft } from "./passthrough-fields.ts"
 
@@ -69,7 +69,7 @@ export interface SchemaProjection {
   readonly dropped: readonly string[]
 }
 
-/** JSON Schema as the vendor takes it: references filled in, what it refuses left out. */
+/** JSON Schema as the vendor accepts it: references resolved, refused keywords dropped. */
 export function projectSchema(schema: Json): SchemaProjection {
   const projector = new SchemaProjector(schema)
   return { schema: projector.project(schema, []), dropped: [...projector.dropped].toSorted() }
@@ -81,7 +81,7 @@ class SchemaProjector {
 
   constructor(private readonly root: Json) {}
 
-  /** `open` holds the references that are being filled in. */
+  /** `open` has the references that are being resolved. */
   project(schema: Json, open: readonly string[]): Json {
     if (!isObject(schema)) return schema === false ? this.cut("false") : {}
     if (++this.nodes > MAX_NODES) return this.cut("$ref")
@@ -153,7 +153,7 @@ function arrayIn(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : []
 }
 
-/** `#`, `#/$defs/Name` and the like; undefined for what is not in the schema itself. */
+/** Resolves `#`, `#/$defs/Name` and similar; undefined for references outside the schema. */
 function resolve(root: Json, reference: string): Json | undefined {
   if (!reference.startsWith("#")) return undefined
   let value: Json | undefined = root

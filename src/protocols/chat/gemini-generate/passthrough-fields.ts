@@ -107,13 +107,13 @@ export function object(value: Json): JsonObject | undefined {
   return isObject(value) ? value : undefined
 }
 
-/** The vendor takes a single object for an array of one. */
+/** The vendor accepts a single object as an array of one. */
 export function list(value: Json): readonly Json[] | undefined {
   if (Array.isArray(value)) return value
   return isObject(value) ? [value] : undefined
 }
 
-/** Each member that came from another protocol and has no canonical word. */
+/** Reports each passthrough field of another protocol. */
 export function reportForeignFields(
   extra: PassthroughFields | undefined,
   { at, losses }: { at: string; losses: Losses },

@@ -19,7 +19,7 @@ import {
 import { NO_HEADERS, readRoutingOptions, refuseUnpriced, removeFallbackList } from "../../gateway-extension.ts"
 import { readPath } from "./endpoints.ts"
 
-/** The spellings in which countTokens may hold a whole request, which then names its model itself. */
+/** The members in which countTokens may have a whole request, which then names its model. */
 export const WRAPPERS = ["generateContentRequest", "generate_content_request"]
 /** Inputs of embeddings can be counted as well. */
 const COUNTED_KINDS: NonNullable<RequestSummary["kinds"]> = ["chat", "embedding"]
@@ -88,7 +88,7 @@ function checkWrapped(body: JsonObject): OutputLimits {
 
 const ONE_ANSWER: OutputLimits = { candidates: 1 }
 
-/** A member that has two spellings; the vendor takes either. */
+/** A member with two spellings; the vendor accepts either. */
 export function spelled<T>(name: string, check: FieldCheck<T>): (holder: JsonObject) => T | undefined {
   const other = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   const camel = optional(name, check)
@@ -153,7 +153,7 @@ const noContents = optional("contents", () => {
   throw fieldMismatch("left out where `generateContentRequest` is sent")
 })
 
-/** The vendor takes a single part here as it takes several. */
+/** The vendor accepts a single part as a list of one. */
 const instructionParts = optional("parts", (value) => {
   if (Array.isArray(value)) someParts(value)
   else somePart(value)

@@ -1,4 +1,4 @@
-// Real exchanges with the vendor through the codec, where they are at hand.
+// Recorded exchanges with the vendor through the codec, if available.
 import { describe, expect } from "bun:test"
 import { isDeepStrictEqual } from "node:util"
 import { recorded, recordings, streamText, wholeText } from "../../../../test/conformance/recorded.ts"
@@ -72,7 +72,7 @@ describe("recorded exchanges", () => {
   })
 })
 
-/** Its candidates, ids of calls aside: those the vendor gave none get some here. */
+/** Its candidates without call ids, because the codec generates missing ones. */
 function contents({ candidates }: JsonObject): unknown {
   const text = JSON.stringify(candidates, (name, value) => {
     if (name === "functionCall" || name === "executableCode" || name === "codeExecutionResult") {

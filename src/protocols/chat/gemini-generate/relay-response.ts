@@ -14,7 +14,7 @@ export function relayAnswer(
   const error = findMember(outlined, "error")
   if (error && text.slice(error.valueStart, error.end) !== "null") return undefined
   if (reading.counts) return findMember(outlined, "totalTokens") ? { text } : undefined
-  // A prompt that was blocked has no candidates.
+  // The response to a blocked prompt has no candidates.
   if (!findMember(outlined, "candidates") && !findMember(outlined, "promptFeedback")) return undefined
   const usage = decodeUsage(memberValue(text, outlined, "usageMetadata"))
   const passed = spliceJson(text, [{ path: ["modelVersion"], set: asciiJson(model) }], outlined)

@@ -13,10 +13,10 @@ import { decodeStream, isIdle } from "./decode/decode-stream.ts"
 import { ERROR_PAUSE_MS, errorElement, errorFrame } from "./errors.ts"
 import { decodeUsage, encodeUsage } from "./usage.ts"
 
-/** Clients take a blank line for a sign of life, between events and between the elements of an array; no comment. */
+/** Clients accept a blank line as a keep-alive, between events and between the elements of an array; a comment does not. */
 export const heartbeat = "\n"
 
-/** The vendor counts in every event what has been used so far; the last counts. */
+/** The vendor reports the usage so far in every event; the last one counts. */
 const COUNTS = ["candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount", "tokenCount"]
 const MAY_VARY: MayVary = new Map([["text", true], ...COUNTS.map((name) => [name, false] as const)])
 
@@ -45,7 +45,7 @@ function eventRelay(edits: readonly JsonEdit[], model: string): StreamRelay {
     },
     mayVary: MAY_VARY,
     errorPauseMs: ERROR_PAUSE_MS,
-    /** The end of the answer is the end of the stream. */
+    /** The end of the stream ends the response. */
     terminal: () => "",
     endWithUsage: (end, usage) => (unread.hasReported ? end : `data: ${usageChunk(usage, model)}\r\n\r\n${end}`),
     errorFrame,
@@ -87,7 +87,7 @@ class UnreadUsage {
     usageAlike: () => this.last && usageIn(toByteText(this.last)),
   }
 
-  /** An event is read again. */
+  /** Called for an event that is read again. */
   forget(data: string | undefined): void {
     this.last = undefined
     this.hasReported ||= data?.includes('"usageMetadata"') === true

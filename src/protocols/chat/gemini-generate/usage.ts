@@ -56,7 +56,7 @@ interface OtherTokenCounts {
 /** This wire omits a count of 0, so a missing count follows from the total. */
 function visibleTokens(candidates: number | undefined, { thoughts, rest }: OtherTokenCounts): number | undefined {
   if (candidates === undefined) return rest !== undefined && rest >= 0 ? rest : undefined
-  // Some hosts count thoughts among the candidates' tokens: then the total is short of exactly these.
+  // Some hosts include thoughts in the candidates' tokens: then the total is smaller by exactly these.
   const thoughtsInside = thoughts !== undefined && rest === -thoughts && thoughts <= candidates
   return thoughtsInside ? candidates - thoughts : candidates
 }

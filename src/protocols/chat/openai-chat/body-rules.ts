@@ -3,7 +3,7 @@ import { isObject } from "../../../canonical/json.ts"
 import { guardBody, type ValueRefusal } from "../../body-rules.ts"
 import { ACCOUNT_OBJECTS, accountObject, refusedAtTop, toolModel } from "../../gateway-extension.ts"
 
-/** An assistant's earlier audio, or a voice, that the account holds. */
+/** An assistant's earlier audio, or a voice, stored in the account. */
 const heldAudio: ValueRefusal = (value, holder) =>
   isObject(value) && value.id !== undefined && value.id !== null ? accountObject(value, holder)?.under("id") : undefined
 

@@ -24,13 +24,13 @@ function decodeAnnotation(wire: Json): Citation | undefined {
   }
 }
 
-/** The place of a part's text in the text of the whole message. */
+/** The span of a part's text in the message's text. */
 export interface TextSpan {
   readonly start: number
   readonly end: number
 }
 
-/** Undefined where there is no address, without which there is no annotation here. */
+/** Undefined without a URL, which every annotation requires. */
 export function encodeAnnotation({ url, title, quote, start, end }: Citation, span: TextSpan): Json | undefined {
   if (url === undefined) return undefined
   return {

@@ -67,7 +67,7 @@ export function withoutNulls(value: Json): Json {
   return Object.fromEntries(present.map(([name, each]) => [name, withoutNulls(each)]))
 }
 
-/** Throws where the frames are no whole stream that a strict client takes. */
+/** Throws if the frames are not a complete stream for a strict client. */
 export function checkGrammar(frames: readonly string[]): void {
   const choices = new Map<number, { calls: number; ended: boolean }>()
   let id: Json | undefined

@@ -289,7 +289,7 @@ test("an invalid request throws nothing but a GatewayError", () => {
 describe("recorded exchanges", () => {
   recorded("every recorded request stays the same in its own protocol", () => {
     const bodies = recordings("chat").flatMap(({ source, request }) => {
-      // OpenRouter's own `provider` object is not ours, and its `models` are the gateway's to try.
+      // OpenRouter's `provider` object differs from the gateway's, and the gateway tries its `models` itself.
       const { provider: _, models: __, ...body } = request?.body ?? {}
       return Array.isArray(body.messages) ? [{ source, body }] : []
     })

@@ -1,4 +1,4 @@
-// Models as OpenAI's listing shows them, and what the gateway adds to each.
+// Encodes models as OpenAI's listing, with the gateway's additions.
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import {
   type BucketPrices,

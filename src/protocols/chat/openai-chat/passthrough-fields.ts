@@ -13,7 +13,7 @@ export const PROTOCOL = "openai-chat"
  * meaning, so it is outside `members` and no loss is reported for it.
  */
 export interface ChatWriting {
-  /** The word that was used where there is another. */
+  /** The name that was used if there is an alternative. */
   readonly word?: string
   /** Content as a list of parts, or as a string that is empty; a string otherwise. */
   readonly content?: "list" | "empty"
@@ -45,7 +45,7 @@ export function writingOf(extra: PassthroughFields | undefined): ChatWriting {
   return (isOwn(extra) && extra.written) || DEFAULT_WRITING
 }
 
-/** `members` and `written` as an extra; undefined where there is nothing to remember. */
+/** Passthrough fields with `members` and `written`; undefined if both are empty. */
 export function ownExtra(members: JsonObject, written: ChatWriting = DEFAULT_WRITING): ChatPassthrough | undefined {
   const isUsual = Object.keys(written).length === 0
   if (isUsual && Object.keys(members).length === 0) return undefined

@@ -1,4 +1,4 @@
-// Checks a chat completions request and reads the few members the gateway acts on.
+// Checks a chat completions request and reads the members that the gateway needs.
 
 import { effortOf, nearestEffort, type ReasoningEffort } from "../../../canonical/chat/reasoning-effort.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
@@ -91,7 +91,7 @@ function checkSettings(body: JsonObject): OutputLimits {
 
 const NO_LIMIT: Pick<OutputLimits, "maxOutputTokens"> = { maxOutputTokens: undefined }
 
-/** A host may know either member, so the smaller limit is the one that every host is given. */
+/** A host may know either member, so every host gets the smaller limit. */
 function outputLimit(body: JsonObject): Pick<OutputLimits, "maxOutputTokens" | "limitMembers"> {
   const older = maxTokens(body.max_tokens)
   const newer = maxCompletionTokens(body.max_completion_tokens)
@@ -216,7 +216,7 @@ const tools = optional(
   "tools",
   arrayOf((value) => {
     const tool = object(value)
-    // Several hosts take a function without its type.
+    // Several hosts accept a function without a type.
     if ((toolType(tool.type) ?? "function") === "function") functionTool(tool.function)
   }),
 )
@@ -240,7 +240,7 @@ const responseFormat = optional("response_format", (value) => {
   if (formatType(format.type) === "json_schema") jsonSchema(format.json_schema)
 })
 
-/** Nothing is to be kept in an account that callers share. */
+/** Callers share an account, so the provider stores nothing. */
 const NOT_STORED: JsonEdit = { path: ["store"], set: "false" }
 
 export function requestEdits(reading: RequestSummary, target: RelayTarget): JsonEdit[] {
@@ -261,7 +261,7 @@ export function requestEdits(reading: RequestSummary, target: RelayTarget): Json
   return edits
 }
 
-/** The limit goes to the host in a member that it knows, and in no other. */
+/** The limit is sent only in a member that the host knows. */
 function limitEdits(
   { maxOutputTokens, limitMembers }: OutputLimits,
   { limitMembers: known = OLDER }: RelayTarget,

@@ -11,7 +11,7 @@ import { errorFrame } from "./errors.ts"
 import { ChunkRepairer } from "./repair-chunk.ts"
 import { encodeUsage } from "./usage.ts"
 
-/** Clients take a comment line for a sign of life. */
+/** Clients accept a comment line as a keep-alive. */
 export const heartbeat = ": ping\n\n"
 
 export function relayStream(context: RelayContext): StreamRelay {

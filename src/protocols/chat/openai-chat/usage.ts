@@ -12,7 +12,7 @@ export function decodeUsage(wire: Json | undefined): Usage | undefined {
   return reportedUsage(wire, usage)
 }
 
-/** The same arithmetic backwards. What is not known counts as nothing: the shape has no word for it. */
+/** The reverse of `decodeUsage`. Unknown counts are 0, because the shape requires numbers. */
 export function encodeUsage(usage: Usage): JsonObject {
   const { cacheRead = 0, cacheWrite = 0, cacheWrite1h = 0, audioInput = 0, imageInput = 0 } = usage
   const { reasoning = 0, audioOutput = 0, imageOutput = 0 } = usage

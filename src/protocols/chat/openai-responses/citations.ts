@@ -22,7 +22,7 @@ export function decodeAnnotation(wire: Json | undefined): Citation | undefined {
   return { ...(typeof filename === "string" && { title: filename }), ...span, ...(extra && { extra }) }
 }
 
-/** `length` is that of the text as far as it is known. Undefined where there is no address, and so no annotation here. */
+/** `length` is the length of the text so far. Undefined without a URL, which every annotation requires. */
 export function encodeAnnotation({ url, title, start, end, extra }: Citation, length: number): JsonObject | undefined {
   const members = isOwn(extra) ? extra.members : {}
   if (typeof members.type === "string") return members

@@ -57,7 +57,7 @@ export function decoded(body: object): ChatRequest {
   return ingress.decodeRequest(body as JsonObject, ENVELOPE)
 }
 
-/** The context of an answer to this request. */
+/** The context of a response to this request. */
 export function answering(body: object): ClientResponseContext & { losses: Losses } {
   const { turns: _, instructions: __, ...request } = decoded(body)
   return encodeContext({ request })

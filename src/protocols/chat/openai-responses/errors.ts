@@ -7,9 +7,9 @@ import { encodeError } from "../../openai/openai-errors.ts"
 
 /** The state of a stream when it failed. */
 export interface ResponsesStreamProgress {
-  /** The response as its first event showed it, where that has gone out. */
+  /** The response object of the first event, if that was sent. */
   readonly created: JsonObject | undefined
-  /** The number of the last event that went out; -1 for none. */
+  /** The number of the last sent event; -1 if none. */
   readonly sequence: number
 }
 

@@ -20,7 +20,7 @@ export function decodeFinish(
   return { reason: refused ? "refusal" : "stop" }
 }
 
-/** Why an answer is not whole, in the vendor's words; undefined where it is. */
+/** The reason of an incomplete response; undefined for a complete one. */
 export function encodeFinish(finish: CandidateFinish | undefined, refused: boolean): string | undefined {
   switch (finish?.reason) {
     case "length":

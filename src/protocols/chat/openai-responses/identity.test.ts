@@ -371,7 +371,7 @@ test("an invalid request throws nothing but a GatewayError", () => {
 describe("recorded exchanges", () => {
   recorded("every recorded request stays the same in its own protocol", () => {
     const bodies = recordings("responses").flatMap(({ source, request }) => {
-      // OpenRouter's own `provider` object is not ours.
+      // OpenRouter's `provider` object differs from the gateway's.
       const { provider: _, ...body } = request?.body ?? {}
       return body.input === undefined ? [] : [{ source, body }]
     })

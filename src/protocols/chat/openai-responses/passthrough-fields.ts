@@ -15,7 +15,7 @@ export const PROTOCOL = "openai-responses"
 export interface ResponsesWriting {
   /** The item type of a turn that was a single item. */
   readonly item?: "message" | "custom_tool_call_output" | "local_shell_call_output" | "other"
-  /** The word that was used where there is another. */
+  /** The name that was used if there is an alternative. */
   readonly word?: string
   /** Content as a list of parts, or as a string that is empty; a string otherwise. */
   readonly content?: "list" | "empty"
@@ -43,7 +43,7 @@ export interface ToolNamespace {
   /** Path of the set of tools in the request. */
   readonly at?: string
   readonly members?: JsonObject
-  /** The name within the set. */
+  /** The tool's name within the namespace. */
   readonly inner: string
 }
 
@@ -68,7 +68,7 @@ export function writingOf(extra: PassthroughFields | undefined): ResponsesWritin
   return (isOwn(extra) && extra.written) || DEFAULT_WRITING
 }
 
-/** `members` and `written` as an extra; undefined where there is nothing to remember. */
+/** Passthrough fields with `members` and `written`; undefined if both are empty. */
 export function ownExtra(
   members: JsonObject,
   written: ResponsesWriting = DEFAULT_WRITING,

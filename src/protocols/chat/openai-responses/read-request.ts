@@ -1,4 +1,4 @@
-// Checks a responses request and reads the few members the gateway acts on.
+// Checks a responses request and reads the members that the gateway needs.
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { asciiOf, type JsonEdit } from "../../../transport/json/json-splice.ts"
@@ -34,7 +34,7 @@ import {
 } from "../../gateway-extension.ts"
 import { COUNT } from "./count-tokens.ts"
 
-/** As long as any id of ours, and more. */
+/** Longer than any id of the gateway. */
 const MAX_ID_LENGTH = 128
 /** The `include` value that makes the provider seal reasoning, so that it can be sent back. */
 const SEALS = "reasoning.encrypted_content"
@@ -208,14 +208,14 @@ function backgroundUnsupported(): GatewayError {
   return new GatewayError("unsupported_parameter", message, { param: "background" })
 }
 
-/** Nothing is to be kept in an account that callers share: what is kept is kept here. */
+/** Callers share an account, so the provider stores nothing; the gateway does. */
 export function requestEdits(reading: RequestSummary, target: RelayTarget): JsonEdit[] {
   const owned = gatewayEdits(reading, target)
-  // Nothing is kept of what is only counted.
+  // A count stores nothing.
   if (reading.counts) return owned
   const { storage } = reading
   const edits: JsonEdit[] = [...owned, { path: ["store"], set: "false" }]
-  // Else its reasoning would be missing when the conversation goes on.
+  // Otherwise its reasoning would be missing when the conversation continues.
   if (storage?.store && storage.reasons && !storage.includes?.includes(SEALS)) {
     edits.push({ path: ["include"], set: asciiOf([...(storage.includes ?? []), SEALS]) })
   }

@@ -1,4 +1,4 @@
-// Real exchanges through the codec, where they are at hand, and what it writes against the published description.
+// Recorded exchanges through the codec, if available, and its output against the published description.
 import { describe, expect, test } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -135,7 +135,7 @@ function fault(check: () => void): unknown {
   }
 }
 
-/** Without what only this protocol knows, of which OpenAI leaves out some in either place. */
+/** Without parts that only this protocol knows, because OpenAI omits some in either place. */
 function comparable({ candidates, usage }: ChatResponse): unknown {
   const isPortable = ({ kind }: ContentPart) => kind !== "foreign"
   return {
@@ -149,9 +149,9 @@ function counted({ usage = {} }: ChatResponse): unknown {
   return Object.fromEntries(Object.entries(usage).filter(([, count]) => count > 0))
 }
 
-/** A seal may be made anew for each event that shows it. */
+/** Each event may have a new seal. */
 function unsealed(part: ContentPart): unknown {
-  // OpenAI names some of its own calls anew in every event.
+  // OpenAI gives some of its own calls a new id in every event.
   if (part.kind === "tool-call" && part.runsAt === "provider") return { ...part, id: "" }
   if (part.kind === "tool-result") return { ...part, callId: "", parts: [] }
   const { sealed, ...rest } = part as ContentPart & { sealed?: unknown }

@@ -1,4 +1,4 @@
-// Passes a responses stream on in the relay lane, and keeps what a proper failure of it would need.
+// Edits the frames of a responses stream in the relay lane, and keeps the state that an error event needs.
 import type { GatewayError } from "../../../canonical/gateway-error.ts"
 import { isObject, type JsonObject } from "../../../canonical/json.ts"
 import type { Usage } from "../../../canonical/usage.ts"
@@ -15,7 +15,7 @@ import { echoEdits, storageEdits } from "./relay-response.ts"
 import { storageMembers } from "./response-storage.ts"
 import { encodeUsage } from "./usage.ts"
 
-/** Clients take a comment line for a sign of life. */
+/** Clients accept a comment line as a keep-alive. */
 export const heartbeat = ": ping\n\n"
 
 const MAY_VARY: MayVary = new Map([
@@ -45,7 +45,7 @@ class ResponsesStreamRelay implements StreamRelay {
   edit(frame: SseFrame): string {
     const { data } = frame
     if (data === undefined) return frame.raw
-    // Some hosts close with chat's mark, which is no event here.
+    // Some hosts end with the marker of chat completions, which is not an event here.
     if (data === "[DONE]") return ""
     this.lastData = data
     this.lastAlike = undefined

@@ -4,10 +4,10 @@
 import { encloseSeal, type SealedContent } from "../../../canonical/chat/sealed-content.ts"
 import { isObject, type Json, type JsonObject, parseJson } from "../../../canonical/json.ts"
 
-/** Between two texts of one item, which are one text in canonical words. */
+/** Separator of an item's texts, which become one canonical text. */
 export const BETWEEN_THOUGHTS = "\n\n"
 
-/** An item but for its texts, of which only the lengths are kept. */
+/** An item without its texts, of which only the lengths are stored. */
 export interface ReasoningItemSeal {
   readonly id?: string
   readonly encrypted?: string
@@ -67,7 +67,7 @@ function isLengths(value: Json | undefined): value is number[] {
   return Array.isArray(value) && value.every((each) => typeof each === "number")
 }
 
-/** A text as the pieces it was joined of; as one where it is no longer what it was. */
+/** Splits a text into its original pieces; into one if it has changed. */
 export function splitThought(text: string, pieces: readonly number[] | undefined): string[] {
   if (!pieces) return text === "" ? [] : [text]
   const whole = pieces.reduce((sum, length) => sum + length, 0) + BETWEEN_THOUGHTS.length * (pieces.length - 1)

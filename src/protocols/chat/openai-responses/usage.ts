@@ -1,5 +1,5 @@
-// The arithmetic of the responses interface's `usage`: `input_tokens` includes what a cache held or took,
-// `output_tokens` includes reasoning.
+// Token counts of the responses interface's `usage`: `input_tokens` includes cache reads and writes, `output_tokens`
+// includes reasoning.
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import type { Usage } from "../../../canonical/usage.ts"
 import { readCountDetails, readTokenCount, reportedUsage } from "../../usage/token-counts.ts"
@@ -37,7 +37,7 @@ function outputOf(wire: JsonObject): Usage {
   return { output: all - inside, reasoning: inside + outside }
 }
 
-/** The same arithmetic backwards. What is not known counts as nothing: the shape has no word for it. */
+/** The reverse of `decodeUsage`. Unknown counts are 0, because the shape requires numbers. */
 export function encodeUsage(usage: Usage): JsonObject {
   const { cacheRead = 0, cacheWrite, cacheWrite1h, audioInput = 0, imageInput = 0 } = usage
   const { reasoning = 0, audioOutput = 0, imageOutput = 0 } = usage

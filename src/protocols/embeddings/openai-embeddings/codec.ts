@@ -13,7 +13,7 @@ import type { EmbeddingIngress, EmbeddingUpstream } from "../../embedding-codec.
 import { encodeUsage, OPENAI_EMBEDDINGS, vectorCodec } from "../../openai/openai-vectors.ts"
 import { isPacked, isTokens } from "./read-request.ts"
 
-/** Not OpenAI's own: what clients of Cohere's, Voyage's and NVIDIA's models send to this path. */
+/** Not OpenAI's own: clients of Cohere's, Voyage's and NVIDIA's models send these on this path. */
 const TASKS: Readonly<Record<string, EmbeddingTask>> = {
   query: "query",
   search_query: "query",

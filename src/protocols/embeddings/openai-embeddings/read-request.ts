@@ -1,4 +1,4 @@
-// Checks an embeddings request and reads the few members the gateway acts on.
+// Checks an embeddings request and reads the members that the gateway needs.
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import type { EmbeddingInputSummary, RequestEnvelope, RequestSummary } from "../../contract.ts"
 import { fieldMismatch, integer, oneOf, optional, required, runFieldChecks, string } from "../../field-checks.ts"

@@ -13,7 +13,7 @@ import { type ImageShape, type SupportedShapes, shapeOf } from "../image-shape.t
 
 /** The request for images in a chat protocol. */
 interface ChatImageDialect {
-  /** For what has no word there. */
+  /** The vendor's name, for losses. */
   readonly vendor: string
   /** Adds to a request that it is to be answered with an image of this shape. */
   requestImages(body: JsonObject, shape: ImageShape | undefined, context: ImageRequestContext): JsonObject
@@ -84,12 +84,12 @@ function fatesOf({ fates }: UpstreamCodec, vendor: string): ImageFates {
     format: chooses,
     compression: chooses,
     background: { fate: "refused", note: `${vendor} does not support transparent backgrounds` },
-    // The codec for chat names it where it is lost.
+    // The chat codec reports its loss.
     endUser: { fate: "mapped", note: fates.endUser.note },
   }
 }
 
-/** None of it is known of a model that draws, nor matters to one turn. */
+/** Chat settings that do not matter for a single turn of image generation. */
 const CONTEXT = { stream: false, streamUsage: "sent", minter: "", maxOutputTokens: 32_768, reasons: false } as const
 
 function drawingRequest(prompt: string, endUser: string | undefined): ChatRequest {
@@ -108,7 +108,7 @@ function shapeIn(size: ImageSize | undefined, { model, losses }: ImageRequestCon
   return size && shapeOf(size, shapesOf(model), losses)
 }
 
-/** A prompt that was blocked has no candidates. */
+/** The response to a blocked prompt has no candidates. */
 function imagesInResponse({ candidates }: ChatResponse): { images: DrawnImage[]; isFiltered?: boolean } {
   const images = candidates.flatMap(({ parts }) => parts.filter(isImage).flatMap(toDrawnImage))
   const isFiltered =

@@ -22,7 +22,7 @@ export const fireworksImagesUpstream: ImageUpstream = {
   },
   mostAtOnce: () => 1,
   takesForm: () => false,
-  // A model's name there is a path.
+  // A model's name is a path at this host.
   operationFor: (model) => ({
     operation: "images",
     path: `/workflows/${model.split("/").map(encodeURIComponent).join("/")}/text_to_image`,

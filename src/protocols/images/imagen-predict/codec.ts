@@ -1,4 +1,4 @@
-// Google's predict, in which Imagen is called, at AI Studio and at Vertex alike.
+// Google's predict interface for Imagen, at AI Studio and at Vertex alike.
 
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { DrawnImage, ImageFates, ImageRequest, ImageResponse } from "../../../canonical/image.ts"

@@ -128,7 +128,7 @@ const MOST = 10
 export const upstream: ImageUpstream = {
   fates,
   mostAtOnce: (model) => (model.includes("dall-e-3") ? 1 : MOST),
-  // These refuse the word, and answer with bytes.
+  // These models refuse the member and return bytes.
   takesForm: (model) => !/gpt-image|chatgpt-image/.test(model),
   operationFor: () => ({ operation: "images", path: "/images/generations", headers: NO_HEADERS }),
   encodeRequest({ prompt, count, form, settings, extra }, { model }) {

@@ -1,4 +1,4 @@
-// Checks a request for images and reads the few members the gateway acts on.
+// Checks a request for images and reads the members that the gateway needs.
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { ImageForm } from "../../../canonical/image.ts"
 import type { Json, JsonObject } from "../../../canonical/json.ts"

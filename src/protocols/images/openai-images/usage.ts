@@ -17,7 +17,7 @@ export function decodeUsage(wire: Json | undefined): Usage | undefined {
   })
 }
 
-/** The same arithmetic backwards. What is not known counts as nothing: the shape has no word for it. */
+/** The reverse of `decodeUsage`. Unknown counts are 0, because the shape requires numbers. */
 export function encodeUsage(usage: Usage): JsonObject {
   const { input = 0, cacheRead = 0, cacheWrite = 0, imageInput = 0 } = usage
   const { output = 0, reasoning = 0, imageOutput = 0 } = usage

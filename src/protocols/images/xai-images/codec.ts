@@ -12,7 +12,7 @@ const SHAPES: SupportedShapes = {
   resolutions: ["1K", "2K"],
 }
 
-/** OpenAI's older models had two other words. */
+/** OpenAI's older models had two other values. */
 const QUALITIES: Readonly<Record<string, string>> = { low: "low", medium: "medium", high: "high", hd: "high" }
 
 function qualityOf(word: string | undefined, losses: Losses): string | undefined {

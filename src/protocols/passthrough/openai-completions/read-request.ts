@@ -1,4 +1,4 @@
-// Checks a completions request and reads the few members the gateway acts on.
+// Checks a completions request and reads the members that the gateway needs.
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import type { JsonEdit } from "../../../transport/json/json-splice.ts"
 import type { OutputLimits, RelayTarget, RequestEnvelope, RequestSummary } from "../../contract.ts"

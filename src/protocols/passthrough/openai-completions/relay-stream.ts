@@ -1,4 +1,4 @@
-// A streamed completion in the relay lane: what is read of its events along the way, and what of each passes.
+// Relays a streamed completion: decodes its events and edits its frames.
 
 import type { StreamEvent } from "../../../canonical/chat/stream-event.ts"
 import { isObject, type JsonObject } from "../../../canonical/json.ts"
@@ -12,7 +12,7 @@ import { decodeErrorBody, encodeError } from "../../openai/openai-errors.ts"
 import { brokenEvent, parseEvent } from "../../parse-event.ts"
 import { decodeUsage } from "./usage.ts"
 
-/** Clients take a comment line for a sign of life. */
+/** Clients accept a comment line as a keep-alive. */
 export const heartbeat = ": ping\n\n"
 const DONE = "[DONE]"
 
@@ -22,7 +22,7 @@ export function relayStream(context: RelayContext): StreamRelay {
     edit: (frame) => editCompletionFrame(frame, context),
     mayVary: new Map([["text", true]]),
     terminal: () => `data: ${DONE}\n\n`,
-    // No `[DONE]` after it: clients would take the stream for complete.
+    // No `[DONE]` follows: clients would consider the stream complete.
     errorFrame: (error) => encodeByteText(encodeSse({ data: JSON.stringify(encodeError(error)) })),
   }
 }

@@ -1,4 +1,4 @@
-// Checks a moderations request and reads the few members the gateway acts on.
+// Checks a moderations request and reads the members that the gateway needs.
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import type { RequestSummary } from "../../contract.ts"
 import { arrayOf, fieldMismatch, object, oneOf, required, runFieldChecks, string } from "../../field-checks.ts"

@@ -1,4 +1,4 @@
-// One content block, of a request or an answer, as a part. What is no block of a kind known here stays whole as foreign.
+// Decodes one content block of a request or response. An unknown block stays whole as a foreign part.
 
 import type {
   CacheMark,
@@ -60,7 +60,7 @@ function partBaseMembers(held: FieldClaim, block: JsonObject, { at }: BlockOrigi
   return { ...(at !== undefined && { at }), ...(cacheMark && { cacheMark }), ...(extra && { extra }) }
 }
 
-/** A mark of another kind than is known stays where it is. */
+/** An unknown kind of cache mark passes through. */
 export function takeCacheMark(held: FieldClaim, { cache_control: mark }: JsonObject): CacheMark | undefined {
   if (mark === undefined) return undefined
   if (mark === null) {
@@ -147,7 +147,7 @@ function toolResult(block: JsonObject, origin: BlockOrigin): ContentPart | undef
   return { kind: "tool-result", callId, parts: parts ?? [], isError, ...partBaseMembers(held, block, origin) }
 }
 
-/** A string or a list of blocks; undefined for what is neither. */
+/** A string or a list of blocks; undefined otherwise. */
 export function decodeContent(content: Json | undefined, { at, minter }: BlockOrigin): ContentPart[] | undefined {
   const inside = at === undefined ? undefined : `${at}.content`
   if (typeof content === "string") {
@@ -272,7 +272,7 @@ function mediaSource({ type, media_type, data, url, file_id }: JsonObject, from:
   return { at: "inline", mediaType: media_type, base64: data }
 }
 
-/** The block's claim, its type and these members taken. */
+/** Claims the block's type and these members. */
 function claimBlock(block: JsonObject, ...names: readonly string[]): FieldClaim {
   const held = claimFields(block)
   held.take("type")

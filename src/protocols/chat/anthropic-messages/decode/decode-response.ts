@@ -1,4 +1,4 @@
-// A whole answer of the vendor's, in canonical words.
+// Decodes a whole response.
 
 import type { ChatResponse } from "../../../../canonical/chat/chat-response.ts"
 import type { Json, JsonObject } from "../../../../canonical/json.ts"

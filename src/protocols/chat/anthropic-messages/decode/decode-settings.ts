@@ -61,7 +61,7 @@ function readOutput(body: JsonObject, { held, left }: BodyClaim): Pick<ChatSetti
     if (Object.keys(kept).length > 0) left.output_config = kept
   }
   const reasoning = thinking || effort ? { ...thinking, ...(effort && { effort }) } : undefined
-  // The older spelling goes back as it came.
+  // The older spelling passes through unchanged.
   const wanted = format ?? schemaFormat(body.output_format)
   return { ...(wanted && { format: wanted }), ...(reasoning && { reasoning }) }
 }
@@ -71,7 +71,7 @@ function schemaFormat(value: Json | undefined): OutputFormat | undefined {
   return Object.keys(value).length === 2 ? { kind: "schema", schema: value.schema } : undefined
 }
 
-/** Thinking without a word on how it is shown is shown as the model has it: `full`. */
+/** Without a display setting, thinking is shown as the model produces it: `full`. */
 const SHOWS = new Map<Json | undefined, NonNullable<ReasoningSettings["show"]>>([
   [undefined, "full"],
   [null, "full"],

@@ -15,7 +15,7 @@ import { decodeBlock } from "./decode-part.ts"
 
 interface OpenMessageBlock {
   readonly part: number
-  /** A block without parts of ours, put together until it is whole. */
+  /** A block without a canonical counterpart, collected until it is complete. */
   unknown?: JsonObject
   /** The call's input in its opening event, for hosts that send all of it at once; most send `{}`. */
   input?: Json | undefined
@@ -28,7 +28,7 @@ export class MessageStreamDecoder {
   private started = false
   private usage: Usage = {}
   private parts = 0
-  /** By the number the host gives them, which some give twice. */
+  /** By the host's index, which some hosts use twice. */
   private readonly open = new Map<number, OpenMessageBlock>()
 
   constructor(private readonly minter: string) {}
@@ -143,7 +143,7 @@ export class MessageStreamDecoder {
     return [...this.stopBlocks(), { type: "candidate-end", candidate: 0, finish }, ...noted]
   }
 
-  /** The first event counts the input, the last the output; what comes later counts. */
+  /** The first event has the input count, the last one the output count; later values win. */
   private note(usage: Usage | undefined): StreamEvent[] {
     if (!usage) return []
     this.usage = laterUsage(this.usage, usage)
@@ -151,7 +151,7 @@ export class MessageStreamDecoder {
   }
 }
 
-/** Undefined for a block of a kind not known here, which may grow in ways not known either. */
+/** Undefined for an unknown kind of block, which may grow in unknown ways. */
 function partStart(block: JsonObject, minter: string): PartStart | undefined {
   if (block.type === "text") return { kind: "text" }
   if (block.type === "thinking") return { kind: "reasoning", form: "full" }
@@ -163,7 +163,7 @@ function partStart(block: JsonObject, minter: string): PartStart | undefined {
   return start
 }
 
-/** A call without an id or a name is one all the same. */
+/** A call without an id or a name is still a call. */
 function withCallDefaults(block: JsonObject): JsonObject {
   if (block.type !== "tool_use" && block.type !== "server_tool_use" && block.type !== "mcp_tool_use") return block
   const named = typeof block.id === "string" && typeof block.name === "string"
@@ -175,7 +175,7 @@ function wholePartStart(block: JsonObject): Extract<PartStart, { kind: "whole" }
   return { kind: "whole", part: value }
 }
 
-/** A block with what a delta adds: texts grow, other members are replaced. */
+/** Merges a delta into a block: texts grow, other members are replaced. */
 function mergeBlockDelta(block: JsonObject, { type: _, ...members }: JsonObject): JsonObject {
   const more = Object.entries(members).map(([name, value]) => {
     const before = Object.hasOwn(block, name) ? block[name] : undefined

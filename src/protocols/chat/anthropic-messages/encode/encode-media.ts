@@ -1,5 +1,5 @@
-// Pictures and documents of a request, in the few forms the vendor takes. What it does not take is refused: an answer to
-// half a question is worse than none.
+// Encodes images and documents of a request, in the few forms that the vendor accepts. Others are refused, because
+// answering only part of a question is worse than refusing it.
 import { Buffer } from "node:buffer"
 import type { MediaPart, MediaSource } from "../../../../canonical/chat/content-part.ts"
 import { GatewayError } from "../../../../canonical/gateway-error.ts"
@@ -85,13 +85,13 @@ function inlineSource(
   return textSource(part, { at: "text", mediaType, text }, encodeContext)
 }
 
-/** `image/jpg` is what many write. */
+/** Many clients write `image/jpg`. */
 function bareType(mediaType: string): string {
   const [type = ""] = mediaType.toLowerCase().split(";")
   return type.trim() === "image/jpg" ? "image/jpeg" : type.trim()
 }
 
-/** The vendor takes the standard alphabet, padded, on one line. */
+/** The vendor accepts padded standard base64 on one line. */
 function plainBase64(base64: string): string {
   if (!/[-_\s]/.test(base64) && base64.length % 4 === 0) return base64
   return Buffer.from(base64, "base64").toString("base64")

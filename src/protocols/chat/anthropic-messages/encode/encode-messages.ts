@@ -30,7 +30,7 @@ interface LastMessageContext {
   readonly encodeContext: AnthropicEncodeContext
 }
 
-/** The vendor goes on with an answer that was begun, but not behind white space. */
+/** The vendor continues an unfinished response, but not after white space. */
 function withoutLastSpace(messages: JsonObject[], { turn, encodeContext }: LastMessageContext): JsonObject[] {
   const last = messages.at(-1)
   if (last?.role !== "assistant") return messages
@@ -49,7 +49,7 @@ function trimContentEnd(content: Json): Json {
   return Array.isArray(content) && text !== block.text ? content.with(-1, { ...block, text }) : content
 }
 
-/** Only the newest models take instructions amid the turns. */
+/** Only the newest models accept instructions among the turns. */
 function instructionAsUser(turn: ConversationTurn, { losses }: AnthropicEncodeContext): ConversationTurn {
   if (turn.role !== "instruction") return turn
   const why = "an instruction in the middle of the conversation is sent as a user message"

@@ -97,7 +97,7 @@ function foreignBlock(
   return undefined
 }
 
-/** The vendor refuses blocks of nothing but white space. */
+/** The vendor refuses blocks of only white space. */
 function textBlock(part: TextPart, { own, losses }: AnthropicEncodeContext): JsonObject | undefined {
   const { text, citations } = part
   if (isOwn(part.extra) && part.extra.block) return part.extra.block
@@ -161,7 +161,7 @@ function resultBlock(part: ToolResultPart, encodeContext: AnthropicEncodeContext
   }
   if (part.isRemote) return remoteResult(part, results)
   const content = loneText(parts) ?? encodeParts(parts, { place: "result", encodeContext })
-  // A list of nothing and no list at all are the same to the vendor; a string was written as one.
+  // The vendor treats an empty list and a missing one alike; a string was written as a string.
   const filled = typeof content === "string" || content.length > 0
   return {
     type: "tool_result",

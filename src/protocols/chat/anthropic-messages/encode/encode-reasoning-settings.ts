@@ -25,7 +25,7 @@ interface ThinkingContext {
   readonly encodeContext: AnthropicEncodeContext
 }
 
-/** As the caller wrote it, where this is its protocol. */
+/** As the caller wrote it in this protocol. */
 export function ownThinking({ effort, budgetTokens, show }: ReasoningSettings): AnthropicThinking {
   if (effort === "none") return { thinking: { type: "disabled" } }
   const display = show === undefined ? undefined : DISPLAYS[show]
@@ -71,7 +71,7 @@ function byBudget(wish: ReasoningSettings, around: ThinkingContext): AnthropicTh
   }
 }
 
-/** An older model goes on after its tools' results only with its own thoughts before the calls. */
+/** An older model continues after tool results only with its own reasoning before the calls. */
 function isUnsigned({ turns, encodeContext: { minter } }: ThinkingContext): boolean {
   const parts = partsBeforeToolResults(turns)
   const isSigned = parts.some((part) => {
@@ -107,7 +107,7 @@ function wordFor(effort: ReasoningSettings["effort"], { encodeContext }: Thinkin
   return word
 }
 
-/** A budget within the vendor's bounds; undefined where there is none, and the model thinks as it sees fit. */
+/** A budget within the vendor's bounds; undefined if none fits, and the model decides. */
 function fitThinkingBudget(
   requested: number,
   { maxTokens, forced, encodeContext }: ThinkingContext,

@@ -1,4 +1,4 @@
-// A canonical request as the vendor takes it. Messages come last, so that a conversation that grows only adds bytes.
+// Encodes a messages request. Messages come last, so that a conversation only appends bytes to the previous request.
 
 import type { ChatRequest, ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
@@ -79,7 +79,7 @@ function withRest(body: JsonObject, rest: JsonObject): JsonObject {
   return { ...known, ...Object.fromEntries<Json>(merged) }
 }
 
-/** The older spelling of the format was read, and goes back as it came. */
+/** The older spelling of the format was decoded, and returns unchanged. */
 function withoutFormat({ output_config, ...body }: JsonObject): JsonObject {
   const { format: _, ...config } = isObject(output_config) ? output_config : {}
   return Object.keys(config).length > 0 ? { ...body, output_config: config } : body

@@ -34,7 +34,7 @@ export function callOpening(
     : undefined
 }
 
-/** A part that is all there as a block of this protocol; undefined where it cannot be one. */
+/** A complete part as a block of this protocol; undefined if it cannot be one. */
 export function wholeBlock(part: MediaPart | ForeignPart | ToolResultPart): JsonObject | undefined {
   if (part.kind === "foreign") return part.protocol === PROTOCOL ? (part.value as JsonObject) : undefined
   if (part.kind === "media" || part.name === undefined) return undefined

@@ -1,4 +1,4 @@
-// A whole answer as clients of this protocol read it.
+// Encodes a whole response for clients of this protocol.
 
 import type { ChatResponse } from "../../../../canonical/chat/chat-response.ts"
 import type { ContentPart, ReasoningPart, TextPart, ToolCallPart } from "../../../../canonical/chat/content-part.ts"
@@ -78,7 +78,7 @@ function textBlock(
       approximated.hint(`${path}.citations`, "a citation covers the whole text block in the messages protocol"),
     )
   }
-  // The vendor leaves the member out where nothing is cited, and clients refuse it as null.
+  // The vendor omits the member if there are no citations, and clients refuse null.
   const cited = citations && citations.length > 0 && { citations: citations.map(encodeCitation) }
   return [{ type: "text", text, ...cited, ...(isOwn(extra) && extra.members) }]
 }

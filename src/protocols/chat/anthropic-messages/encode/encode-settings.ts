@@ -1,4 +1,4 @@
-// Settings for the vendor. What it lacks is dropped and named, or refused where the caller would notice.
+// Encodes settings. Unsupported ones are dropped and reported, or refused if that would change the response visibly.
 
 import type { ChatRequest, ChatSettings, OutputFormat } from "../../../../canonical/chat/chat-request.ts"
 import { GatewayError } from "../../../../canonical/gateway-error.ts"

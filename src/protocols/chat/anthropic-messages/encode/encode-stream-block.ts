@@ -1,4 +1,4 @@
-// One content block on its way to the client: what of its part is known, and what of that is written.
+// One content block of an encoded stream: its known content, and how much of that is written.
 
 import type { Citation, ToolCallPart } from "../../../../canonical/chat/content-part.ts"
 import type { SealedContent } from "../../../../canonical/chat/sealed-content.ts"
@@ -12,7 +12,7 @@ import { encloseCallSeal, slotText } from "../seals.ts"
 import { callOpening, reportResponseLoss, wholeBlock } from "./encode-response-common.ts"
 
 interface BlockPosition {
-  /** Which part of the answer it is, for losses and missing ids. */
+  /** The part's number in the response, for losses and missing ids. */
   readonly number: number
   readonly context: ClientResponseContext
 }

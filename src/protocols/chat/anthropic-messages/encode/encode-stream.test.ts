@@ -22,7 +22,7 @@ const end = (part: number): StreamEvent => ({ type: "part-end", candidate: 0, pa
 const finish: StreamEvent = { type: "candidate-end", candidate: 0, finish: { reason: "stop" } }
 const call = (id: string): PartStart => ({ kind: "tool-call", id, name: "f", runsAt: "client" })
 
-/** The events each push lets out, by name. */
+/** The names of the events that each push emits. */
 function letOut(events: readonly StreamEvent[]): string[] {
   const encoder = ingress.encodeStream(encodeContext())
   return events.map((event) =>

@@ -39,7 +39,7 @@ class MessageStreamEncoder {
   private readonly parts = new Map<number, StreamedBlock>()
   /** Blocks with content, the first of them being written. */
   private readonly queue: StreamedBlock[] = []
-  /** Hidden thoughts that are whole: clients take the last block for the answer, so each waits for one behind it. */
+  /** Complete hidden reasoning: clients take the last block as the answer, so each waits for a block after it. */
   private readonly hidden: StreamedBlock[] = []
 
   constructor(private readonly context: ClientResponseContext) {}
@@ -147,7 +147,7 @@ class MessageStreamEncoder {
     return [...this.parts.keys()].flatMap((part) => this.endPart(part))
   }
 
-  /** Writes what may be written now that this block knows more. */
+  /** Writes the blocks that can be written after this block's change. */
   private advance(block: StreamedBlock): string[] {
     if (!this.queue.includes(block) && block.isVisible) this.queue.push(block)
     if (this.queue[0] !== block) return []

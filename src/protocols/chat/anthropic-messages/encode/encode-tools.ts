@@ -1,5 +1,5 @@
-// Tools and which of them must be called, for the vendor. A tool that another provider runs becomes the one that does
-// the same here, where there is one.
+// Encodes tools and the choice among them. Another provider's hosted tool maps to the vendor's equivalent, if there is
+// one.
 
 import type {
   ChatRequest,

@@ -1,4 +1,4 @@
-// The grammar of a messages stream, as a checker: what breaks it, or nothing.
+// Checks the grammar of a messages stream and returns its violations.
 import { isObject, type JsonObject } from "../../../../canonical/json.ts"
 import { decodeByteText } from "../../../../transport/json/byte-text.ts"
 import { decodeSse } from "../../../../transport/streams/sse.ts"

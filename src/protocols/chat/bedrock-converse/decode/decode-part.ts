@@ -1,4 +1,4 @@
-// One content block of an answer as a part. What is no block of a kind known here stays whole as foreign.
+// Decodes one content block of a response. An unknown block stays whole as a foreign part.
 
 import type {
   ContentPart,
@@ -15,7 +15,7 @@ import { PROTOCOL } from "../passthrough-fields.ts"
 import { redactedSeal } from "../seals.ts"
 
 interface ConverseBlockOrigin extends UpstreamResponseContext {
-  /** Which part of the answer it is, for calls without an id. */
+  /** The part's number in the response, for calls without an id. */
   readonly number: number
 }
 

@@ -274,7 +274,7 @@ const json = fc.dictionary(fc.string({ maxLength: 5 }), fc.oneof(fc.integer(), w
 })
 const id = fc.string({ minLength: 1, maxLength: 8, unit: fc.constantFrom(..."abcXYZ09_-") })
 
-/** A block as it comes whole, and the same in pieces. */
+/** A whole block and its streamed pieces. */
 const block = fc.oneof(
   fc.array(words, { minLength: 1, maxLength: 4 }).map((pieces) => ({
     whole: { text: pieces.join("") } as object,

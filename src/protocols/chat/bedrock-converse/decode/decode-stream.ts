@@ -1,4 +1,4 @@
-// Reads a ConverseStream, out of AWS's frames already, into canonical events.
+// Decodes a ConverseStream, already extracted from AWS's frames, into canonical events.
 import type { StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import type { SseFrame } from "../../../../transport/streams/sse.ts"
 import type { StreamStep } from "../../../../transport/streams/stream-step.ts"

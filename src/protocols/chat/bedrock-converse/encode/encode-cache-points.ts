@@ -6,7 +6,7 @@ import { approximated, dropped } from "../../../losses.ts"
 import type { BedrockEncodeContext } from "./encode-context.ts"
 import type { PlacedBlock } from "./encode-part.ts"
 
-/** The border itself; undefined where the model keeps nothing. */
+/** The cache point; undefined if the model has no cache. */
 export function cachePoint(
   { ttl }: CacheMark,
   { at, encodeContext }: { at: string; encodeContext: BedrockEncodeContext },

@@ -101,7 +101,7 @@ function plainBase64(base64: string): string {
 
 const MAX_NAME = 200
 
-/** Letters, digits, single spaces, hyphens and brackets; no two alike in a request. */
+/** Letters, digits, single spaces, hyphens and brackets; unique within a request. */
 function documentName({ name, at }: MediaPart, { documents, losses }: BedrockEncodeContext): string {
   const fit = (name ?? "")
     .replace(/[^A-Za-z0-9 ()[\]-]+/g, "-")

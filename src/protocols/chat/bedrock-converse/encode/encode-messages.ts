@@ -32,7 +32,7 @@ export function encodeMessages(turns: readonly ConversationTurn[], encodeContext
   })
 }
 
-/** An answer that was begun goes on, but not behind white space: Claude refuses that. */
+/** An unfinished response continues, but not after white space: Claude refuses that. */
 function endWithoutSpace(
   last: ConverseMessage | undefined,
   { at, encodeContext }: { at: string; encodeContext: BedrockEncodeContext },

@@ -93,7 +93,7 @@ function blocksOf(part: Exclude<ContentPart, { kind: "foreign" }>, encodeContext
   }
 }
 
-/** The vendor refuses blocks of nothing but white space. */
+/** The vendor refuses blocks of only white space. */
 function textBlocks(text: string): JsonObject[] {
   return text.trim() === "" ? [] : [{ text }]
 }

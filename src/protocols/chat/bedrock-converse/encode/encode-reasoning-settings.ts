@@ -61,7 +61,7 @@ function encodeNone({ family, efforts, losses, reasons }: BedrockEncodeContext):
   return NONE
 }
 
-/** Claude goes on after its tools' results only with its own thoughts before the calls. */
+/** Claude continues after tool results only with its own reasoning before the calls. */
 function isUnsigned(turns: readonly ConversationTurn[], { minter }: BedrockEncodeContext): boolean {
   const parts = partsBeforeToolResults(turns)
   const isSigned = parts.some((part) => {
@@ -136,7 +136,7 @@ function encodeEffort(
   return { fields: { reasoningConfig }, thinks: true, ...(isMost && !limited && { samples: "itself" as const }) }
 }
 
-/** The nearest word that the model takes; a number of tokens becomes one. */
+/** The nearest effort that the model accepts; a budget is converted. */
 function effortWord(
   { effort, budgetTokens }: ReasoningSettings,
   { efforts, losses }: BedrockEncodeContext,

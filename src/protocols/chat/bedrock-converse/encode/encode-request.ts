@@ -1,4 +1,4 @@
-// A canonical request as the vendor takes it. Messages come last, so that a conversation that grows only adds bytes.
+// Encodes a Converse request. Messages come last, so that a conversation only appends bytes to the previous request.
 
 import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart } from "../../../../canonical/chat/content-part.ts"

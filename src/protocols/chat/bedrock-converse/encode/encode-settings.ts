@@ -1,4 +1,4 @@
-// Settings for the vendor. What it lacks is dropped and named, or refused where the caller would notice.
+// Encodes settings. Unsupported ones are dropped and reported, or refused if that would change the response visibly.
 
 import type { ChatSettings } from "../../../../canonical/chat/chat-request.ts"
 import { GatewayError } from "../../../../canonical/gateway-error.ts"
@@ -45,7 +45,7 @@ function dropHints(settings: ChatSettings, { losses }: BedrockEncodeContext): vo
   }
 }
 
-/** Left out, the vendor's own limit counts: what is named here is held against the account's quota at once. */
+/** If absent, the vendor's default applies: an explicit limit is reserved from the account's quota at once. */
 function maxTokens(
   { maxOutputTokens: requested }: ChatSettings,
   { maxOutputTokens: most, losses }: BedrockEncodeContext,

@@ -1,4 +1,4 @@
-// Tools as `toolConfig`. Where tools were called before, it must be there, whatever is offered now.
+// Encodes tools as `toolConfig`, which is required if the conversation has calls, even if no tool is offered now.
 
 import type {
   ChatRequest,
@@ -92,7 +92,7 @@ function keepAllowedTools(
   return toolChoice?.mode === "none" && mayBeNone ? [] : tools
 }
 
-/** Nothing is known of them but their names. */
+/** Only the names of these tools are known. */
 function declareCalledTools(called: readonly string[], { losses }: BedrockEncodeContext): JsonObject[] {
   const why = "tools that were called before must be declared, and may be called again"
   losses.push(approximated.meaning("tools", why))
@@ -173,7 +173,7 @@ interface ConverseToolChoice {
 }
 
 interface OfferedTools {
-  /** The caller's tools that are sent, by name. */
+  /** Names of the caller's tools that are sent. */
   readonly names: readonly string[]
   /** True if the answer tool is among them. */
   readonly answer: boolean

@@ -6,7 +6,7 @@ import { type GeminiFieldReader, PROTOCOL, text } from "../passthrough-fields.ts
 /** A media part without its path. */
 type MediaContent = Pick<MediaPart, "kind" | "media" | "source">
 
-/** Undefined where the part holds neither. */
+/** Undefined if the part has neither. */
 export function decodeMedia(part: GeminiFieldReader): MediaContent | undefined {
   return part.within("inlineData", inlineMedia) ?? part.within("fileData", fileMedia)
 }
@@ -18,7 +18,7 @@ function inlineMedia(blob: GeminiFieldReader): MediaContent | undefined {
   return { kind: "media", media: kindOf(mediaType), source: { at: "inline", mediaType, base64: standard(base64) } }
 }
 
-/** The vendor takes both alphabets of base64, padded or not; others take one. */
+/** The vendor accepts both base64 alphabets, padded or not; others accept one. */
 function standard(base64: string): string {
   const letters = /[-_]/.test(base64) ? base64.replaceAll("-", "+").replaceAll("_", "/") : base64
   const short = letters.length % 4

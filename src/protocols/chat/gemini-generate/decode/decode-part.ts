@@ -1,4 +1,4 @@
-// The parts of a content, in requests and in answers alike, as canonical parts.
+// Decodes the parts of a content, in requests and responses alike.
 
 import type {
   ContentPart,
@@ -20,13 +20,13 @@ export const CODE_TOOL = "code_execution"
 export const OUTCOME_OK = "OUTCOME_OK"
 
 /**
- * Before a signature that belongs to the part before it: only calls and thoughts have a place for a seal, so that of
- * any other part follows it in a hidden thought of its own. No signature holds this character.
+ * Prefix of a signature that belongs to the previous part: only calls and reasoning can have a seal, so that of any
+ * other part follows it in separate hidden reasoning. No signature contains this character.
  */
 export const OF_PART_BEFORE = "@"
 
 export interface PartDecodeContext {
-  /** The id of the nth call that came without one. */
+  /** The id of the nth call without one. */
   mintId(nth: number): string
   seal(signature: string): SealedContent
 }
@@ -38,7 +38,7 @@ interface UnansweredCall {
 
 type DecodedGeminiPart = Exclude<ContentPart, { kind: "foreign" }>
 
-/** Remembers the calls it has read, so that results without ids find theirs. */
+/** Remembers the decoded calls, to match results without ids. */
 export class PartDecoder {
   private minted = 0
   private readonly unanswered: UnansweredCall[] = []
@@ -53,7 +53,7 @@ export class PartDecoder {
     })
   }
 
-  /** One part, and a hidden thought behind it where it bears a signature that has no other place. */
+  /** One part, followed by hidden reasoning if it has a signature without another position. */
   part(wire: JsonObject, at?: string): ContentPart[] {
     const members = new GeminiFieldReader(wire)
     const signature = members.take("thoughtSignature", (value) => (value === "" ? undefined : text(value)))
@@ -157,7 +157,7 @@ export class PartDecoder {
   }
 }
 
-/** Thoughts come summed up, never in full. */
+/** Thoughts are always summaries. */
 function thoughtOrText(members: GeminiFieldReader): TextPart | ReasoningPart | undefined {
   const value = members.take("text", text)
   if (value === undefined) return undefined

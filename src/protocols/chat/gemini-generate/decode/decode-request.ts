@@ -14,7 +14,7 @@ import { PartDecoder } from "./decode-part.ts"
 import { decodeSettings } from "./decode-settings.ts"
 import { decodeToolChoice, decodeTools } from "./decode-tools.ts"
 
-/** Calls that came without an id; when they go to this protocol again, they go without one. */
+/** Prefix of ids for calls without one; encoded to this protocol again, they have none. */
 const UNNAMED = "call_unnamed_"
 
 export function isUnnamed(id: string): boolean {
@@ -31,7 +31,7 @@ export function decodeRequest(body: JsonObject, envelope: RequestEnvelope): Chat
     seal: (signature) => openSeal(signature) ?? { mintedBy: PROTOCOL, data: signature },
   })
   const instructions = members.within("systemInstruction", (content, name) => {
-    // Whatever role it names, it means nothing.
+    // Its role has no meaning.
     content.take("role", (value) => value)
     return decoder.parts(content.take("parts", list) ?? [], `${name}.parts`)
   })

@@ -7,10 +7,10 @@ import { PROTOCOL } from "../passthrough-fields.ts"
 import { foreignCandidateMembers } from "./decode-stream-candidate.ts"
 import { foreignChunkMembers, GeminiChunkDecoder } from "./decode-stream-chunk.ts"
 
-/** Undefined where it is no answer of this protocol. */
+/** Undefined if it is not a response of this protocol. */
 export function decodeResponse(body: JsonObject, context: UpstreamResponseContext): ChatResponse | undefined {
   if (body.error !== undefined && body.error !== null) return undefined
-  // A prompt that was blocked has no candidates.
+  // The response to a blocked prompt has no candidates.
   if (!Array.isArray(body.candidates) && !isObject(body.promptFeedback)) return undefined
   const reader = new GeminiChunkDecoder(context)
   const answer = assembleResponse([...reader.read(body), ...reader.close()])

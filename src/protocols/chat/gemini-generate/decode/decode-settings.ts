@@ -51,7 +51,7 @@ const FORMATS: Readonly<Record<string, "text" | "json">> = { "text/plain": "text
 
 function reasoning(config: GeminiFieldReader): ReasoningSettings | undefined {
   const effort = config.take("thinkingLevel", (value) => EFFORTS[String(text(value)).toUpperCase()])
-  // Less than nothing leaves the number to the model, for which there is no word.
+  // A negative budget lets the model decide, which has no canonical counterpart.
   const budgetTokens = config.take("thinkingBudget", (value) => (Number(value) < 0 ? undefined : whole(value)))
   const show = config.take("includeThoughts", (value) =>
     value === true ? "summary" : value === false ? "hidden" : undefined,

@@ -1,4 +1,4 @@
-// A call's arguments that come bit by bit, each bit with the path of where it belongs: `$.recipe.steps[0].text`.
+// Assembles a call's arguments from pieces, each with its path: `$.recipe.steps[0].text`.
 import { isObject, type Json } from "../../../../canonical/json.ts"
 import type { GeminiDraft } from "../passthrough-fields.ts"
 
@@ -9,7 +9,7 @@ type ArgumentHolder = GeminiDraft | Json[]
 
 export class PartialArguments {
   private readonly args: GeminiDraft = {}
-  /** The text that is being written, which goes on with the next bit of the same path. */
+  /** The open string, which the next piece with the same path extends. */
   private growing: string | undefined
 
   take(bits: Json | undefined): void {
@@ -67,7 +67,7 @@ function stepsOf(path: string): ArgumentPathStep[] | undefined {
   )
 }
 
-/** The object or array at a step, which is made where it is not there. */
+/** The object or array at a step, which is created if missing. */
 function inside(
   holder: ArgumentHolder,
   { step, next }: { step: ArgumentPathStep; next: ArgumentPathStep | undefined },

@@ -13,7 +13,7 @@ import { PartialArguments } from "./decode-stream-arguments.ts"
 
 type TextPartKind = "text" | "reasoning"
 
-/** Thoughts come summed up, never in full. */
+/** Thoughts are always summaries. */
 const STARTS: Readonly<Record<TextPartKind, PartStart>> = {
   text: { kind: "text" },
   reasoning: { kind: "reasoning", form: "summary" },
@@ -79,7 +79,7 @@ export class GeminiCandidateDecoder {
     events.push({ type: "candidate-end", candidate: this.index, finish })
   }
 
-  /** The prompt was refused, so that there will be no answer. */
+  /** The prompt was blocked, so there will be no response. */
   block(reason: string, events: StreamEvent[]): void {
     if (this.ended) return
     this.endOpen(events)
@@ -95,7 +95,7 @@ export class GeminiCandidateDecoder {
     this.word = undefined
   }
 
-  /** Nearly all parts are text: these are read without ado. */
+  /** Nearly all parts are text and take this short path. */
   private take(part: JsonObject, events: StreamEvent[]): void {
     const { text, thought, thoughtSignature: signature } = part
     if (typeof text !== "string") {
@@ -149,7 +149,7 @@ export class GeminiCandidateDecoder {
     }
   }
 
-  /** A call mostly comes whole. */
+  /** Most calls arrive whole. */
   private called({ id, name, runsAt, arguments: text, sealed }: ToolCallPart, events: StreamEvent[]): void {
     this.calledTools ||= runsAt === "client"
     const candidate = this.index

@@ -7,7 +7,7 @@ import { PROTOCOL } from "../passthrough-fields.ts"
 import { decodeUsage } from "../usage.ts"
 import { foreignCandidateMembers, GeminiCandidateDecoder } from "./decode-stream-candidate.ts"
 
-/** Reads the chunks of one answer. Without a context it only observes. */
+/** Decodes the chunks of one response. Without a context it only observes. */
 export class GeminiChunkDecoder {
   private readonly candidates = new Map<number, GeminiCandidateDecoder>()
   private started = false

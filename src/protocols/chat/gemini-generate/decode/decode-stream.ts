@@ -33,7 +33,7 @@ export function decodeStream(context?: UpstreamResponseContext): StreamStep<SseF
   }
 }
 
-/** The JSON a frame holds. The vendor writes an error in the midst of a stream bare, as no event at all. */
+/** The JSON of a frame. The vendor writes an error inside a stream bare, not as an event. */
 function jsonOfFrame({ raw, data }: SseFrame): string | undefined {
   if (data !== undefined) return isIdle(data) ? undefined : data
   return /^\s*[[{]/.test(raw) ? raw : undefined

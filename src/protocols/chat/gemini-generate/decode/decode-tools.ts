@@ -1,4 +1,4 @@
-// A request's tools, and which of them may or must be called, in canonical words.
+// Decodes a request's tools and the choice among them.
 
 import type { FunctionTool, HostedTool, ToolChoice, ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"

@@ -60,7 +60,7 @@ function usageMetadata(usage: Usage | undefined): JsonObject {
   return usage ? { usageMetadata: { promptTokenCount: totalTokens(usage) } } : {}
 }
 
-/** Members that are the gateway's to read. */
+/** Members for the gateway. */
 const GATEWAY_MEMBERS = ["model", "models", "fallbacks", "provider"]
 
 function decodeInput(request: JsonObject): EmbeddingInput {
@@ -99,7 +99,7 @@ const fates: EmbeddingFates = {
   endUser: { fate: "dropped", note: "there is no such member" },
 }
 
-/** In batches, as Google AI Studio takes them. */
+/** In batches, for Google AI Studio. */
 export const batchUpstream: EmbeddingUpstream = {
   fates,
   operationFor: (model) => operationOf("batchEmbedContents", model),
@@ -113,7 +113,7 @@ export const batchUpstream: EmbeddingUpstream = {
   decodeError,
 }
 
-/** One by one, as Vertex takes them. */
+/** One by one, for Vertex. */
 export const singleUpstream: EmbeddingUpstream = {
   fates,
   operationFor: (model) => operationOf("embedContent", model),

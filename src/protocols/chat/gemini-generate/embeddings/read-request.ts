@@ -1,4 +1,4 @@
-// Checks an embedContent or batchEmbedContents request and reads the few members the gateway acts on.
+// Checks an embedContent or batchEmbedContents request and reads the members that the gateway needs.
 import type { Json, JsonObject } from "../../../../canonical/json.ts"
 import type { RequestEnvelope, RequestSummary } from "../../../contract.ts"
 import {

@@ -1,4 +1,4 @@
-// Vectors as Google writes them, and what they used.
+// Relays Google's vectors and reads their usage.
 import { type EmbeddingResponse, vectorsIn } from "../../../../canonical/embedding.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 import type { Usage } from "../../../../canonical/usage.ts"

@@ -16,7 +16,7 @@ interface OpenContent {
   readonly parts: JsonObject[]
 }
 
-/** Contents as the vendor wants them: a turn's results together, right behind its calls, and nothing else among them. */
+/** Encodes `contents` in the vendor's order: a turn's results are together, directly after its calls. */
 export class ContentsEncoder {
   readonly written: JsonObject[] = []
   /** The last content, while it may grow. */

@@ -93,7 +93,7 @@ export class PartEncoder {
     return [{ text: part.text, thought: true, ...(signature !== undefined && { thoughtSignature: signature }) }]
   }
 
-  /** A seal without words, on a part of its own or on the one before it. */
+  /** A seal without text, as a separate part or on the previous one. */
   private hidden({ sealed, extra }: ReasoningPart, at: string, written: JsonObject[]): void {
     const signature = this.signed(sealed, at)
     if (signature === undefined || !sealed) return
@@ -219,7 +219,7 @@ export class PartEncoder {
     return []
   }
 
-  /** No envelope of ours reaches an upstream, not even in a part that is not understood. */
+  /** Removes the gateway's envelopes, even from parts that are not understood: none may reach an upstream. */
   private unsealed(part: JsonObject): JsonObject {
     const { thoughtSignature, ...others } = part
     const sealed = typeof thoughtSignature === "string" ? openSeal(thoughtSignature) : undefined
@@ -233,7 +233,7 @@ export class PartEncoder {
   }
 }
 
-/** The vendor signs the text that it ends with. Clients keep a part without text only where it is a thought. */
+/** The vendor signs the last text. Clients keep a part without text only if it is a thought. */
 function addEnvelope(thoughtSignature: string, written: JsonObject[]): void {
   const before = written.at(-1)
   const isText = before && typeof before.text === "string" && before.thought !== true
@@ -243,7 +243,7 @@ function addEnvelope(thoughtSignature: string, written: JsonObject[]): void {
 
 const CODE_TOOLS = [CODE_TOOL, "code_interpreter"]
 
-/** The vendor's tools are called by words of an enumeration. */
+/** The vendor's tools have names in an enumeration. */
 function isToolType(name: string): boolean {
   return /^[A-Z][A-Z0-9_]*$/.test(name)
 }

@@ -1,4 +1,4 @@
-// A canonical answer as a generateContent response.
+// Encodes a whole generateContent response.
 
 import type { ChatResponse, ResponseCandidate } from "../../../../canonical/chat/chat-response.ts"
 import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
@@ -25,7 +25,7 @@ export function encodeResponse(response: ChatResponse, context: ClientResponseCo
   return restorePassthrough(written, extra)
 }
 
-/** A prompt that was refused has no candidates. */
+/** The response to a blocked prompt has no candidates. */
 export function isBlocked(members: JsonObject | undefined): boolean {
   const feedback = members?.promptFeedback
   return isObject(feedback) && typeof feedback.blockReason === "string"
@@ -39,7 +39,7 @@ function encodeCandidate(candidate: ResponseCandidate, context: ClientResponseCo
     content: { parts: answerParts(context).encode(parts, `${at}.content.parts`), role: "model" },
     finishReason: encodeFinish(finish, { calls: parts.some(isClientCall), losses: context.losses }),
     index,
-    // An answer of this protocol's own brings these as they were.
+    // A response of this protocol already has these members in `extra`.
     ...(extra?.protocol !== PROTOCOL && encodeMetadata(candidate)),
   }
   return restorePassthrough(written, extra)

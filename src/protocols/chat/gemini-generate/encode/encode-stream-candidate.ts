@@ -128,7 +128,7 @@ export class GeminiCandidateEncoder {
     return false
   }
 
-  /** Writes what the first part has left, and the next ones as far as those before them have ended. */
+  /** Writes the rest of the first part, and of the next ones if those before them have ended. */
   private flush(): JsonObject[] {
     const written: JsonObject[] = []
     for (const [number, part] of this.parts) {

@@ -1,6 +1,6 @@
-// Canonical events as a stream of chunks. Text leaves as it comes; all else leaves whole, one part after the other: one
-// that begins before another has ended waits for it. Why it ended, and the usage, are one chunk at the end: the vendor's
-// client forgets a whole turn for a single chunk without a part (genai 2.32).
+// Encodes a stream of chunks. Text is sent as it arrives; other parts are sent whole, one after the other. The finish
+// reason and the usage are one chunk at the end: the vendor's client forgets a whole turn for a single chunk without a
+// part (genai 2.32).
 
 import type { StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import type { GatewayError } from "../../../../canonical/gateway-error.ts"
@@ -45,7 +45,7 @@ class GeminiStreamEncoder implements StreamWriter {
     return event.type === "stream-end" ? this.end() : []
   }
 
-  /** A stream that was not ended is not whole, and nothing is written that would make it look so. */
+  /** A stream without an end is incomplete, and nothing is written that would hide it. */
   finish(): string[] {
     return []
   }

@@ -18,7 +18,7 @@ import { type GeminiDraft, isNative, PROTOCOL, reportForeignFields, restorePasst
 import { droppedKeywords } from "./encode-settings.ts"
 import { generationOf } from "./model-generation.ts"
 
-/** The vendor's own tools, by what they do. */
+/** The vendor's own tools, by kind. */
 const OWN: Partial<Record<HostedTool["does"], string>> = {
   "web-search": "googleSearch",
   "web-fetch": "urlContext",
@@ -37,7 +37,7 @@ export function encodeTools(request: ChatRequest, context: UpstreamRequestContex
 }
 
 class GeminiToolEncoder {
-  /** By the entry of the request that held them, where it was one of this protocol. */
+  /** By the entry of the request, if it came in this protocol. */
   private readonly entries = new Map<string, GeminiDraft>()
   private readonly functions: Set<string>
   private mixed = false
@@ -143,7 +143,7 @@ class GeminiToolEncoder {
     return { mode: { auto: "AUTO", none: "NONE", required: "ANY" }[choice.mode] }
   }
 
-  /** The vendor refuses a choice where there is nothing to choose. */
+  /** The vendor refuses a choice without functions. */
   private noFunctions(choice: ToolChoice): undefined {
     const [hosted] = this.request.tools
     const forces = choice.mode === "required" || choice.mode === "tool" || (choice.mode === "some" && choice.required)

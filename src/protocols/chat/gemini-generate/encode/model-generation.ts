@@ -5,15 +5,15 @@ export interface ModelGeneration {
   readonly thinksByLevel: boolean
   /** The least number of thinking tokens. */
   readonly leastBudget: number
-  /** A call in the history must bear the signature it came with. */
+  /** A call in the conversation must have its signature. */
   readonly demandsSignatures: boolean
-  /** A tool's result may hold media. */
+  /** A tool result may contain media. */
   readonly mediaInResults: boolean
   /** True if the vendor's own tools may be combined with functions. */
   readonly mixesTools: boolean
 }
 
-/** A name without a number is that of the newest. */
+/** A name without a version is the newest model. */
 export function generationOf(model: string): ModelGeneration {
   const [, number = "3"] = /gemini-(\d+)/.exec(model) ?? []
   const newer = Number(number) >= 3

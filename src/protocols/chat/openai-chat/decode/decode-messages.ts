@@ -26,7 +26,7 @@ export function decodeMessages(messages: Json | undefined): DecodedMessages {
   return { instructions, turns }
 }
 
-/** The result of the older form is that of the last call of its name, which had no id. */
+/** A result in the older form answers the last call of its name, which had no id. */
 function pairLegacyResult(turn: ConversationTurn, before: readonly ConversationTurn[]): ConversationTurn {
   const [result] = turn.parts
   if (result?.kind !== "tool-result" || writingOf(turn.extra).word !== "function") return turn

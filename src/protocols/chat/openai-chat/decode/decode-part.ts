@@ -54,7 +54,7 @@ const PARTS: Readonly<
       const detail = image.take("detail", text)
       return url === undefined ? undefined : media("image", sourceOf(url), { ...(detail !== undefined && { detail }) })
     }),
-  /** Not OpenAI's own; several hosts take it. */
+  /** Not OpenAI's own; several hosts accept it. */
   video_url: (fields) =>
     fields.within("video_url", (video) => {
       const url = video.take("url", text)
@@ -98,12 +98,12 @@ function decodeFile(file: FieldReader): DecodedChatPart | undefined {
     return id === undefined ? undefined : media("document", { at: "stored", id, mintedBy: PROTOCOL }, name)
   }
   if (/^(https?|data):/.test(data)) return media("document", sourceOf(data), name)
-  // The bare text of a file, without a word on what it is of: nearly always this.
+  // Bare base64 without a media type is nearly always a PDF.
   const source: MediaSource = { at: "inline", mediaType: "application/pdf", base64: data }
   return { ...media("document", source, name), written: { word: "bare" } }
 }
 
-/** The text of a `thinking` block; undefined where it is none. */
+/** The text of a `thinking` block; undefined for other blocks. */
 export function thoughtIn({ type, thinking }: JsonObject): string | undefined {
   if (type !== "thinking") return undefined
   if (typeof thinking === "string") return thinking
@@ -113,7 +113,7 @@ export function thoughtIn({ type, thinking }: JsonObject): string | undefined {
 
 const TTLS: Readonly<Record<string, CacheMark["ttl"]>> = { "5m": "5m", "1h": "1h" }
 
-/** OpenAI's own mark, and the one that hosts of Claude take. */
+/** OpenAI's own mark, and the one that hosts of Claude accept. */
 export function decodeMark(fields: FieldReader): { readonly mark?: CacheMark; readonly word?: string } {
   const own = fields.take("prompt_cache_breakpoint", (mark) =>
     isObject(mark) && mark.mode === "explicit" && Object.keys(mark).length === 1 ? {} : undefined,

@@ -9,7 +9,7 @@ function decoded(body: JsonObject): ChatRequest {
   return openaiChatCodec.ingress.decodeRequest({ model: "a/b", messages: [], ...body }, ENVELOPE)
 }
 
-/** Without what is only of use to this protocol. */
+/** Removes what only this protocol needs. */
 function bare(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (name, each) => (name === "extra" ? undefined : each)))
 }

@@ -300,7 +300,7 @@ describe("recorded exchanges", () => {
     expect(bodies.length).toBeGreaterThan(100)
     for (const { source, body } of bodies) {
       const [choice] = body.choices as JsonObject[]
-      // Azure leaves it out where it filtered the answer.
+      // Azure omits it if it filtered the response.
       const message = isObject(choice?.message) ? choice.message : {}
       const { parts = [] } = decodeResponse(body, DECODING)?.candidates[0] ?? {}
       const text = parts.map((part) => (part.kind === "text" ? part.text : "")).join("")

@@ -1,4 +1,4 @@
-// The settings of a request, in canonical words.
+// Decodes a request's settings.
 
 import type { ChatSettings, OutputFormat, ReasoningSettings } from "../../../../canonical/chat/chat-request.ts"
 import { EFFORT_BUDGETS, type ReasoningEffort } from "../../../../canonical/chat/reasoning-effort.ts"
@@ -47,7 +47,7 @@ export function decodeSettings(fields: FieldReader): DecodedChatSettings {
 
 const VERBOSITIES = ["low", "medium", "high"] as const
 
-/** The smaller of the two members, as it was read. */
+/** The smaller of the two members, with its name. */
 function smallestLimit(fields: FieldReader): { readonly name: string; readonly value: number } | undefined {
   const newer = fields.take("max_completion_tokens", finite)
   const older = fields.take("max_tokens", finite)
@@ -104,7 +104,7 @@ function decodeFormat(fields: FieldReader, plain: JsonDraft): OutputFormat | und
 
 const EFFORTS: ReadonlyMap<Json, ReasoningEffort> = new Map(EFFORT_BUDGETS.map(([effort]) => [effort, effort]))
 
-/** OpenAI has a word; what other gateways and hosts have instead is put back for their own. */
+/** OpenAI has an effort; the members of other gateways and hosts return to these unchanged. */
 function decodeReasoning(fields: FieldReader, plain: JsonDraft): ReasoningSettings | undefined {
   const effort = fields.take("reasoning_effort", (value) => EFFORTS.get(value))
   if (effort !== undefined) return { effort }
@@ -150,7 +150,7 @@ function googleWish({ google }: JsonObject): ReasoningSettings | undefined {
   const effort = typeof level === "string" ? EFFORTS.get(level.toLowerCase()) : undefined
   return {
     ...(effort && { effort }),
-    // Less than nothing leaves it to the model.
+    // A negative budget lets the model decide.
     ...(typeof budget === "number" && budget >= 0 && { budgetTokens: budget }),
     ...(shows === true && { show: "full" as const }),
   }

@@ -40,7 +40,7 @@ export class ToolCallStreamDecoder {
   }
 
   legacy({ name, arguments: args }: JsonObject, events: StreamEvent[]): void {
-    // Some hosts write the member in every answer, and nothing in it.
+    // Some hosts send the member empty in every response.
     if (!this.open.has(LEGACY) && (typeof name !== "string" || name === "")) return
     this.growOne({ index: LEGACY, function: { name: name ?? "", arguments: args ?? "" } }, 0, events)
   }
@@ -106,7 +106,7 @@ export class ToolCallStreamDecoder {
     const open = this.open.get(index)
     if (!open || id === "" || id === open.id) return index
     for (const [known, each] of this.open) if (each.id === id) return known
-    // An id that changes in the middle of a call is no new call.
+    // An id that changes within a call does not start a new one.
     return named ? Math.max(...this.open.keys()) + 1 : index
   }
 
@@ -116,7 +116,7 @@ export class ToolCallStreamDecoder {
     if (text !== "") events.push({ type: "part-delta", candidate: this.candidate, part, text })
   }
 
-  /** The relay's observer has no use for ids. */
+  /** The relay's observer needs no ids. */
   private mint(): string {
     return this.context ? `call_${this.context.id}_${this.candidate}_${this.count + this.ran.size}` : ""
   }

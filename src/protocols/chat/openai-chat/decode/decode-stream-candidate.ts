@@ -1,5 +1,5 @@
-// One candidate as its deltas come in: knows which of its parts are open, and writes the events by which they grow. A
-// message that comes whole is one delta, so that what is read of a stream and of a whole answer is the same.
+// Decodes one candidate's deltas, tracking its open parts. A whole message is one delta, so that a stream and a whole
+// response decode to the same.
 
 import type { ContentPart, MediaPart } from "../../../../canonical/chat/content-part.ts"
 import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-event.ts"
@@ -39,7 +39,7 @@ export class ChatCandidateDecoder {
   private refused = false
   private readonly audioPieces: Buffer[] = []
 
-  /** Without a context, as the relay's observer, it leaves out what is of no use there. */
+  /** Without a context, as the relay's observer, it skips what that does not need. */
   constructor(
     private readonly index: number,
     private readonly context?: UpstreamResponseContext,
@@ -54,7 +54,7 @@ export class ChatCandidateDecoder {
       const tokens = decodeLogprobs(logprobs)
       if (tokens.length > 0) events.push({ type: "logprobs", candidate: this.index, tokens })
     }
-    // Some hosts write an empty word until there is one.
+    // Some hosts send an empty reason until there is one.
     if (typeof finish_reason !== "string" || finish_reason === "") return
     this.endParts(events)
     this.ended = true
@@ -157,7 +157,7 @@ export class ChatCandidateDecoder {
     }
   }
 
-  /** OpenRouter's: pictures that the model made. */
+  /** OpenRouter's member for generated images. */
   private picture(image: Json, events: StreamEvent[]): void {
     const url = isObject(image) && isObject(image.image_url) ? image.image_url.url : undefined
     if (typeof url !== "string") return

@@ -1,4 +1,4 @@
-// Reads a chat completions stream into canonical events: for the translate lane, and as the relay's observer.
+// Decodes a chat completions stream into canonical events: for the translate lane, and as the relay's observer.
 
 import type { StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import { isObject, type JsonObject } from "../../../../canonical/json.ts"

@@ -92,7 +92,7 @@ function allowedTools(value: Json | undefined): ToolChoice | undefined {
   return { mode: "some", names, required: value.mode === "required" }
 }
 
-/** `{type: "function", function: {name}}`, or the same of a custom tool; nothing more. */
+/** The name in `{type: "function", function: {name}}`, or the same for a custom tool, without other members. */
 function nameIn({ type, ...more }: { readonly [member: string]: Json }): string | undefined {
   if (type !== "function" && type !== "custom") return undefined
   const named = more[type]

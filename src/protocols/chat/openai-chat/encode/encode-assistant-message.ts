@@ -44,7 +44,7 @@ function reportPartLoss(part: ContentPart, { context }: ChatEncodeContext, why: 
   context.losses.push(dropped.meaning(part.at ?? "", why))
 }
 
-/** Puts reasoning into the member its host wants it in; the part of a content, for hosts that want it there. */
+/** Puts reasoning into the member that its host requires, or returns a content part for hosts that require that. */
 function thinkingPart(
   part: ReasoningPart,
   thought: JsonDraft,

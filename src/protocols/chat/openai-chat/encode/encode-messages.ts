@@ -1,4 +1,4 @@
-// Instructions and turns as messages. Results of tools are messages of their own, right behind the calls they answer.
+// Encodes instructions and turns as messages. Tool results are separate messages, directly after their calls.
 
 import type { ChatRequest, ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart, ToolResultPart } from "../../../../canonical/chat/content-part.ts"
@@ -69,7 +69,7 @@ function joinExtras(one: PassthroughFields, other: PassthroughFields): Passthrou
   return { protocol: one.protocol, members: { ...one.members, ...other.members } }
 }
 
-/** The parts of each message that the instructions came in; of another protocol's they are one. */
+/** The parts of each original instruction message; those of another protocol become one message. */
 function groupInstructionMessages(instructions: readonly ContentPart[]): ContentPart[][] {
   const groups: ContentPart[][] = []
   for (const part of instructions) {
@@ -132,7 +132,7 @@ function encodeOwnResult(part: ToolResultPart, turn: ConversationTurn, encodeCon
   return { role: "tool", tool_call_id: part.callId, content: body }
 }
 
-/** A result is text here; pictures and files in it follow in a message of the user's. */
+/** A result is text here; its images and files follow in a user message. */
 function encodeResult(
   part: ToolResultPart,
   encodeContext: ChatEncodeContext,

@@ -1,4 +1,4 @@
-// Parts as the content of a message: a string where it is text alone, a list otherwise.
+// Encodes parts as the content of a message: a string if it is only text, a list otherwise.
 
 import type { ContentPart, MediaPart } from "../../../../canonical/chat/content-part.ts"
 import { isObject, type Json } from "../../../../canonical/json.ts"
@@ -23,7 +23,7 @@ export function encodeContent(
   if (content === "list") return encoded
   const texts = encoded.flatMap((part) => plainText(part) ?? [])
   if (texts.length < encoded.length) return encoded
-  // Many hosts take no list but with pictures.
+  // Many hosts accept a list only with images.
   return texts.length > 1 && between === undefined ? encoded : texts.join(between ?? "")
 }
 

@@ -9,7 +9,7 @@ import { writingOf } from "../passthrough-fields.ts"
 /** Between two pieces of reasoning, which are one text here. */
 export const BETWEEN_THOUGHTS = "\n\n"
 
-/** An id that clients know as one of a completion stays. */
+/** An id in the form of a completion's stays. */
 export function completionId(id: string | undefined, context: ClientResponseContext): string {
   return id?.startsWith("chatcmpl-") ? id : `chatcmpl-${context.id}`
 }
@@ -55,7 +55,7 @@ export function mediaMember(
   return { audio: { id: `audio_${context.id}`, data: source.base64, expires_at: context.unixTime, transcript: "" } }
 }
 
-/** OpenRouter's form; clients show members they do not know. */
+/** OpenRouter's form; clients pass on unknown members. */
 function imageUrlEntry(url: string): object {
   return { type: "image_url", image_url: { url } }
 }

@@ -1,4 +1,4 @@
-// A canonical answer as a chat completion.
+// Encodes a whole chat completion.
 
 import type { ChatResponse, ResponseCandidate } from "../../../../canonical/chat/chat-response.ts"
 import type { ContentPart, ToolCallPart } from "../../../../canonical/chat/content-part.ts"

@@ -1,4 +1,4 @@
-// Settings as members of a request, in a fixed order. What has no counterpart is named as lost, or refused.
+// Encodes settings in a fixed order. Those without a counterpart are reported as lost, or refused.
 
 import type {
   ChatRequest,

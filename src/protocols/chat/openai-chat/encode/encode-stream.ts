@@ -1,6 +1,5 @@
-// Canonical events as the chunks of a chat completions stream. Parts may grow side by side here, so each event leaves
-// as soon as it is there. Whatever comes, the first delta of a choice has its role, calls are numbered, each choice ends
-// once and the stream once.
+// Encodes a stream of chat completions chunks. Parts may grow in parallel in this protocol, so each event is sent at
+// once. The first delta of a choice always has its role, calls are numbered, and each choice and the stream end once.
 
 import type { CandidateFinish } from "../../../../canonical/chat/chat-response.ts"
 import type { Citation } from "../../../../canonical/chat/content-part.ts"
@@ -33,7 +32,7 @@ export function encodeStream(context: ClientResponseContext): StreamWriter {
   return new ChatStreamEncoder(context)
 }
 
-/** One part of a choice: how what it grows by is written. */
+/** One part of a choice, with the JSON around its deltas. */
 interface OpenChatPart {
   /** The JSON before and after its text; undefined for parts that are not written. */
   readonly around: readonly [before: string, after: string] | undefined
@@ -83,7 +82,7 @@ class ChatStreamEncoder implements StreamWriter {
     return out
   }
 
-  /** A stream that stops short has no end of its own. */
+  /** A stream that stops early gets no end. */
   finish(): string[] {
     return []
   }
@@ -233,7 +232,7 @@ class ChatStreamEncoder implements StreamWriter {
     this.ended = true
   }
 
-  /** Opens the choice with its role where it is new. */
+  /** Opens a new choice with its role. */
   private choiceOf(index: number, out: string[]): OpenChoice {
     const known = this.choices.get(index)
     if (known) return known

@@ -1,5 +1,5 @@
-// Conversations that the gateway keeps, in the words of this protocol: what a request adds to one, how one goes on in the
-// next request, and what an answer leaves of itself. Texts are byte text.
+// Stored conversations in this protocol: adding a request's items, continuing one in the next request, and extracting
+// the response from an answer. Texts are byte text.
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 import { toByteText } from "../../../../transport/json/byte-text.ts"
 import { findMember, type JsonOutline, outlineJson } from "../../../../transport/json/json-scan.ts"
@@ -55,7 +55,7 @@ function prependItems(document: RequestDocument, items: string): string {
   )
 }
 
-/** The request with items in the place of those that only name them, by their place in the input. */
+/** Replaces item references in the input with the items themselves. */
 function resolveItemReferences({ text }: RequestDocument, items: ReadonlyMap<number, Json>): string {
   return mapElements(text, "input", (element, index) => {
     const item = items.get(index)
@@ -79,7 +79,7 @@ function itemsOf({ input, response }: StoredTurn): Json[] {
 /** More items of one response are not found by their ids. */
 const MAX_ITEMS = 1000
 
-/** The ids of the items that a response, as JSON, holds. */
+/** The item ids in a response's JSON. */
 function itemIdsIn(response: string): string[] {
   const outlined = outlineJson(response)
   const output = outlined && memberValue(response, outlined, "output")

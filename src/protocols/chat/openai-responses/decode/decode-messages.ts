@@ -40,7 +40,7 @@ const ITEMS: Readonly<Record<string, ItemDecoder | undefined>> = {
   reasoning: decodeReasoning,
 }
 
-/** Names that the vendor gives its items, and how far they had come: of no use elsewhere. */
+/** The vendor's item ids and statuses, which have no meaning elsewhere. */
 function plainMembers(fields: FieldReader, names: readonly string[]): JsonObject | undefined {
   const taken = names.flatMap((name) => {
     const value = fields.take(name, text)
@@ -121,7 +121,7 @@ function decodeOutput(
   const isShell = item === "local_shell_call_output"
   const called = fields.take("call_id", text)
   const plain = plainMembers(fields, ["id", "status"])
-  // The id of a shell's output is that of the call, where nothing else is.
+  // A shell output without a call id has its own id as the call's.
   const callId = called ?? (isShell ? plain?.id : undefined)
   const content = fields.take("output", (value) => decodeContent(value, { at: `${at}.output`, word: "input_text" }))
   if (typeof callId !== "string" || !content) return undefined
@@ -139,7 +139,7 @@ function decodeOutput(
   }
 }
 
-/** A call of a remote server's tool is one item with what came of it; back it goes as it came. */
+/** A remote server's call and its result are one item, which returns unchanged. */
 function decodeRemoteCall({ object: item }: FieldReader, at: string): ConversationTurn | undefined {
   const { id, name, arguments: args, server_label: server } = item
   const call = callIn(item)
@@ -227,7 +227,7 @@ function openingParts({ role, parts, extra }: ConversationTurn): readonly Conten
   return [{ ...first, ...(joined && { extra: joined }) }, ...others]
 }
 
-/** The seal of a call, where a turn is an item that one crossed the client in. */
+/** The seal of a call, if the turn is an item that carried one across the client. */
 function callSealIn({ parts: [part] }: ConversationTurn): ToolCallSeal | undefined {
   return part?.kind === "reasoning" && part.sealed ? openCallSeal(part.sealed) : undefined
 }

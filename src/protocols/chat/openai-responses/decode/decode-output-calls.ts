@@ -1,5 +1,5 @@
-// Calls among the items of an answer: which items are one, what it was made with, and what came of those that the
-// provider ran itself. What came of them is kept as the whole item, for clients of this protocol.
+// Decodes calls among the output items: their arguments, and the results of calls that the provider ran. The result
+// keeps the whole item, for clients of this protocol.
 
 import type { MediaPart, ToolResultPart } from "../../../../canonical/chat/content-part.ts"
 import type { PartStart } from "../../../../canonical/chat/stream-event.ts"
@@ -20,7 +20,7 @@ export function callIn(item: JsonObject, customTools?: ReadonlySet<string>): Out
   if (typeof type !== "string" || !type.endsWith("_call")) return undefined
   const isCustom = type === "custom_tool_call"
   const isShell = type === "local_shell_call"
-  // xAI names the functions behind its own tools.
+  // xAI names the functions of its own tools.
   const isNamed = type === "function_call" || isCustom || type === "mcp_call"
   const inner = isShell ? LOCAL_SHELL : (isNamed && word(name)) || type
   const whole = typeof namespace === "string" && namespace !== "" ? flatName(namespace, inner) : inner

@@ -13,7 +13,7 @@ export interface DecodedItemContent {
 }
 
 interface ContentLocation {
-  /** The path of the member that holds it. */
+  /** The path of its parent member. */
   readonly at: string
   /** The type of texts at this position. */
   readonly word: "input_text" | "output_text"
@@ -107,7 +107,7 @@ function decodeFile(fields: FieldReader): DecodedResponsesPart | undefined {
   }
   const source = sourceOf(data)
   if (source.at === "inline") return document(source)
-  // The bare text of a file, without a word on what it is of: nearly always this.
+  // Bare base64 without a media type is nearly always a PDF.
   const bare: MediaSource = { at: "inline", mediaType: "application/pdf", base64: data }
   return { ...document(bare), written: { word: "bare" } }
 }

@@ -1,4 +1,4 @@
-// The settings of a request, in canonical words.
+// Decodes a request's settings.
 
 import type { ChatSettings, OutputFormat, ReasoningSettings } from "../../../../canonical/chat/chat-request.ts"
 import { EFFORT_BUDGETS, type ReasoningEffort } from "../../../../canonical/chat/reasoning-effort.ts"

@@ -15,7 +15,7 @@ import { callIn, hostedRunIn } from "./decode-output-calls.ts"
 interface OpenItemPart {
   readonly part: number
   readonly kind: PartStart["kind"]
-  /** Which of an item's texts grows, where several become one part. */
+  /** The growing text of an item, if several become one part. */
   piece: number
   grown: boolean
   ended: boolean
@@ -23,7 +23,7 @@ interface OpenItemPart {
   tokens: number
 }
 
-/** Open parts by their place in an item; "" where an item has one part only. */
+/** Open parts by their position in an item; "" if an item has only one part. */
 type OpenItemParts = Map<string, OpenItemPart>
 
 interface CompletedCall {
@@ -38,7 +38,7 @@ export class ResponsesStreamDecoder {
   private calledTools = false
   private refused = false
   private readonly items = new Map<number, OpenItemParts>()
-  /** The items that were announced and have not ended, by what they are. */
+  /** The announced items that have not ended, by type. */
   private readonly announced = new Map<number, Json | undefined>()
 
   constructor(private readonly context: UpstreamResponseContext | undefined) {}

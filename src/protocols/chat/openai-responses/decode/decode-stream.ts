@@ -1,4 +1,4 @@
-// Reads the events of a responses stream into canonical ones: for the translate lane, and as the relay's observer.
+// Decodes a responses stream into canonical events: for the translate lane, and as the relay's observer.
 
 import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import { isObject, type JsonObject } from "../../../../canonical/json.ts"
@@ -9,7 +9,7 @@ import { decodeErrorBody } from "../../../openai/openai-errors.ts"
 import { brokenEvent, parseEvent } from "../../../parse-event.ts"
 import { ResponsesStreamDecoder } from "./decode-stream-response.ts"
 
-/** Without a context, as the relay's observer, it leaves out what is of no use there. */
+/** Without a context, as the relay's observer, it skips what that does not need. */
 export function decodeStream(context?: UpstreamResponseContext): StreamStep<SseFrame, StreamEvent> {
   const response = new ResponsesStreamDecoder(context)
   return {

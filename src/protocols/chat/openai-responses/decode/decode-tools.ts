@@ -20,7 +20,7 @@ function decodeEntry(value: Json, at: string): ToolDefinition[] {
   return decodeNamespace(value, at) ?? [hostedTool(value, at)]
 }
 
-/** The tools of a set, each by itself; undefined where it holds none, or what is no tool. */
+/** The single tools of a namespace; undefined if it is empty or has an invalid tool. */
 function decodeNamespace(value: Json, at: string): ToolDefinition[] | undefined {
   const fields = new FieldReader(object(value) ?? {})
   fields.take("type", text)

@@ -14,7 +14,7 @@ import { encodeReasoning, endHeldReasoning, type HeldReasoning } from "./encode-
 const PARAGRAPH = "\n\n"
 
 interface EncodedInstructions {
-  /** As the member of this name. */
+  /** The member `instructions`. */
   readonly instructions?: string
   /** Instructions at the beginning of the input. */
   readonly items: readonly Json[]
@@ -39,7 +39,7 @@ function reportPartExtras(part: ContentPart, encodeContext: ResponsesEncodeConte
   encodeContent([part], encodeContext, { word: "input_text" })
 }
 
-/** The parts of each message that instructions came in. */
+/** The parts of each original instruction message. */
 function groupInstructionMessages(instructions: readonly ContentPart[]): ContentPart[][] {
   const groups: ContentPart[][] = []
   for (const part of instructions) {
@@ -81,8 +81,8 @@ export function encodeInput(request: ChatRequest, { opening, encodeContext }: In
 }
 
 /**
- * JSON without a schema is given only where the input holds the word, and instructions do not count. It is looked for
- * only where a conversation begins, so that one that goes on begins with the same bytes.
+ * JSON mode requires the word in the input; instructions do not count. Only the beginning of a conversation is
+ * searched, so that the prefix stays the same as it continues.
  */
 function jsonInstruction(
   { settings, turns }: ChatRequest,
@@ -116,7 +116,7 @@ class ItemEncoder {
   /** Calls with text input, whose outputs have their own type. */
   private readonly textCalls = new Set<string>()
 
-  /** Calls of remote servers' tools, which are items with what came of them. */
+  /** Calls of remote servers' tools, which are items together with their results. */
   private readonly remoteCalls = new Map<string, ToolCallPart>()
 
   constructor(private readonly encodeContext: ResponsesEncodeContext) {}
@@ -221,7 +221,7 @@ class ItemEncoder {
   }
 }
 
-/** The item of a remote server's call and of what came of it, as it came where it is one of this protocol's. */
+/** The item of a remote server's call and its result; unchanged if it came in this protocol. */
 function remoteCall({ callId, parts, isError, extra }: ToolResultPart, call: ToolCallPart | undefined): Json {
   const { as } = writingOf(extra)
   if (as !== undefined) return as

@@ -1,4 +1,4 @@
-// Parts as the content of a message or the output of a tool: a string where it is text alone, a list otherwise.
+// Encodes parts as the content of a message or the output of a tool: a string if it is only text, a list otherwise.
 
 import type { ContentPart, MediaPart, TextPart } from "../../../../canonical/chat/content-part.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"

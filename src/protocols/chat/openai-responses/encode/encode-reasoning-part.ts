@@ -8,7 +8,7 @@ import { writingOf } from "../passthrough-fields.ts"
 import { openReasoning, type ReasoningItemSeal, splitThought } from "../seals.ts"
 import { maySendSeal, type ResponsesEncodeContext } from "./encode-context.ts"
 
-/** A summary that may belong to the item that the part behind it came in. */
+/** A summary that may belong to the same item as the next part. */
 export interface HeldReasoning {
   held: ReasoningPart | undefined
 }
@@ -33,7 +33,7 @@ export function encodeReasoning(
   return []
 }
 
-/** Names what is still held as lost: nothing came behind it. */
+/** Reports held reasoning as lost, because no part follows. */
 export function endHeldReasoning(thoughts: HeldReasoning, encodeContext: ResponsesEncodeContext): void {
   if (thoughts.held) reportReasoningLoss(thoughts.held, encodeContext)
   thoughts.held = undefined

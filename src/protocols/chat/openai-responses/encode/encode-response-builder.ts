@@ -17,7 +17,7 @@ type ResponsePartEvent = Extract<StreamEvent, { part: number }>
 export class ResponseBuilder {
   /** The response object as it was opened, once it was sent. */
   opened: JsonObject | undefined
-  /** The response when it is whole. */
+  /** The complete response. */
   ended: JsonObject | undefined
   private readonly output: OutputBuilder
   private candidate: number | undefined
@@ -29,7 +29,7 @@ export class ResponseBuilder {
   private readonly parts = new Map<number, StreamPartEncoder>()
   /** Parts with content, the first of them being written. */
   private readonly queue: StreamPartEncoder[] = []
-  /** Hidden thoughts that are whole: the vendor ends no answer with one, so each waits for something behind it. */
+  /** Complete hidden reasoning: the vendor never ends a response with it, so each waits for a part after it. */
   private readonly hidden: StreamPartEncoder[] = []
   /** The text part of the next log probabilities. */
   private lastText: TextPartEncoder | undefined
@@ -155,7 +155,7 @@ export class ResponseBuilder {
     this.advance(lastText)
   }
 
-  /** Writes what may be written now that this part knows more. */
+  /** Writes the parts that can be written after this part's change. */
   private advance(part: StreamPartEncoder): void {
     const { queue } = this
     if (queue[0] !== part) {

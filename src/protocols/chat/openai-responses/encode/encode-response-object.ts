@@ -50,7 +50,7 @@ function formatOf({ request: { settings } }: ClientResponseContext, description:
   return { type: "json_schema", name, description, schema, strict }
 }
 
-/** A function with what the vendor takes for granted. */
+/** Adds the vendor's defaults to a function. */
 function withToolDefaults(tool: Json): Json {
   if (!isObject(tool)) return tool
   if (tool.type === "namespace")
@@ -65,7 +65,7 @@ interface ResponseEnding {
   readonly usage: Usage | undefined
 }
 
-/** The whole response. */
+/** The complete response. */
 export function endResponse(opened: JsonObject, ending: ResponseEnding, context: ClientResponseContext): JsonObject {
   const reason = encodeFinish(ending.finish, ending.refused)
   return {

@@ -227,7 +227,7 @@ describe("encoding a whole response", () => {
     const { output } = answer([{ kind: "tool-call", id: "1", name: "f", arguments: "{}", runsAt: "client", sealed }])
     expect(output).toMatchObject([{ type: "reasoning", summary: [] }, { type: "function_call" }])
     const items = output as JsonObject[]
-    // Earlier releases wrote the seal behind the call.
+    // Earlier releases wrote the seal after the call.
     for (const back of [items, items.toReversed()]) {
       const { turns } = decoded({
         model: "a/b",

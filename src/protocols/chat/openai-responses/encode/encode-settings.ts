@@ -1,4 +1,4 @@
-// Settings as members of a request, in a fixed order. What has no counterpart is named as lost, or refused.
+// Encodes settings in a fixed order. Those without a counterpart are reported as lost, or refused.
 
 import type {
   ChatRequest,
@@ -85,7 +85,7 @@ function encodeLimit(limit: number | undefined, { own, context }: ResponsesEncod
   return LEAST_TOKENS
 }
 
-/** A key or name the vendor refuses where it is longer. */
+/** A key or name, which the vendor refuses if it is longer. */
 function fitLength(
   name: "cacheKey" | "endUser",
   value: string | undefined,

@@ -1,5 +1,5 @@
-// Calls of tools, and parts that are all there at once, on their way to the client: items by themselves. A tool is called
-// by what its caller named it, in the item that the caller's client expects of such a tool.
+// Encodes tool calls and complete parts as items of a stream. A tool has the name that the caller gave it, in the item
+// type that the caller's client expects.
 
 import type { ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import type { ForeignPart, MediaPart, ToolResultPart } from "../../../../canonical/chat/content-part.ts"
@@ -25,7 +25,7 @@ export function createCallEncoder(start: StreamedCallStart, encodeContext: PartE
   return new ClientCallEncoder({ start: { ...start, id }, tool }, encodeContext)
 }
 
-/** The two kinds of calls that a client answers: of a function, and of a tool that takes text. */
+/** The two kinds of calls that a client answers: of a function, and of a tool with text input. */
 const CALLS = {
   function: { item: "function_call", prefix: "fc", event: "response.function_call_arguments", member: "arguments" },
   custom: { item: "custom_tool_call", prefix: "ctc", event: "response.custom_tool_call_input", member: "input" },
@@ -158,7 +158,7 @@ class HostedCallEncoder extends StreamPartEncoder {
   }
 }
 
-/** A call of a remote server's tool, which is one item with what came of it. */
+/** A call of a remote server's tool, which is one item together with its result. */
 class RemoteCallEncoder extends StreamPartEncoder {
   readonly isVisible = true
   private text = ""
@@ -259,7 +259,7 @@ class WholePartEncoder extends StreamPartEncoder {
   }
 }
 
-/** A part as an item of this protocol; undefined where it cannot be one. */
+/** A part as an item of this protocol; undefined if it cannot be one. */
 function itemOf(part: MediaPart | ForeignPart | ToolResultPart): JsonObject | undefined {
   if (part.kind === "tool-result") {
     const [found] = part.parts
@@ -272,7 +272,7 @@ function itemOf(part: MediaPart | ForeignPart | ToolResultPart): JsonObject | un
   return { type: "image_generation_call", status: "completed", ...members, result: source.base64 }
 }
 
-/** Only items have names of their own; the part of a content has none. */
+/** Only items have ids; content parts have none. */
 function asNamedItem(value: Json): JsonObject | undefined {
   return isObject(value) && typeof value.id === "string" && typeof value.type === "string" ? value : undefined
 }

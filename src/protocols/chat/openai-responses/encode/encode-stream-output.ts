@@ -4,10 +4,10 @@ import { encodeByteText } from "../../../../transport/json/byte-text.ts"
 import { asciiJson } from "../../../../transport/json/json-splice.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
 
-/** Takes the events of an answer. */
+/** Receives the events of a response. */
 export interface EventSink {
   emit(type: string, members: JsonObject): void
-  /** An event that only grows a text, for which `around` was made. */
+  /** An event that only extends a text, from the template `around`. */
   grow(around: DeltaTemplate, text: string): void
 }
 
@@ -40,7 +40,7 @@ export class EventBuffer implements EventSink {
   }
 }
 
-/** For answers that come whole. */
+/** For whole responses. */
 export const NO_EVENTS: EventSink = { emit() {}, grow() {} }
 
 export interface ItemPosition {
@@ -66,7 +66,7 @@ export type ItemStatus = "completed" | "incomplete"
 
 export class OutputBuilder {
   readonly items: JsonObject[] = []
-  /** Calls of remote servers' tools, by their ids, until what came of them is there. */
+  /** Calls of remote servers' tools, by id, until their results arrive. */
   readonly remoteCalls = new Map<string, JsonObject>()
   private places = 0
   /** Consecutive content parts are in one message. */
@@ -77,7 +77,7 @@ export class OutputBuilder {
     readonly wire: EventSink,
   ) {}
 
-  /** A place for an item that is no message. */
+  /** The position of an item other than a message. */
   place(prefix: string): ItemPosition {
     this.endMessage("completed")
     return this.nextPlace(prefix)

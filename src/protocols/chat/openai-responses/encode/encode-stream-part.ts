@@ -1,5 +1,5 @@
-// Parts of an answer on their way to the client: what of each is known, and what of that is written. A part is written
-// when it is its turn; what it knows by then leaves at once, the rest as it comes.
+// Parts of an encoded stream: their known content, and how much of that is written. A part is written when its turn
+// comes; its content so far is sent at once, the rest as it arrives.
 
 import type { TokenLogprob } from "../../../../canonical/chat/chat-response.ts"
 import type { Citation } from "../../../../canonical/chat/content-part.ts"

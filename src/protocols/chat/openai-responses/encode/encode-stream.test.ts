@@ -24,7 +24,7 @@ import { checkGrammar } from "./stream-grammar.fixture.ts"
 
 const { ingress } = openaiResponsesCodec
 
-/** The events each push lets out, by name. */
+/** The names of the events that each push emits. */
 function letOut(events: readonly StreamEvent[]): string[] {
   const encoder = ingress.encodeStream(encodeContext())
   return events.map((event) =>

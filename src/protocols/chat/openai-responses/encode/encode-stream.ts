@@ -18,7 +18,7 @@ export function encodeStream(context: ClientResponseContext): StreamWriter {
       answer.take(event)
       return wire.take()
     },
-    /** A stream that stops short has no end of its own. */
+    /** A stream that stops early gets no end. */
     finish: () => [],
     errorFrame(error: GatewayError, { unixTime }: FrameContext) {
       const fresh = openResponse(context, unixTime)

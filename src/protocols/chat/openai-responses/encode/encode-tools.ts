@@ -143,7 +143,7 @@ function encodeChoice(choice: ToolChoice, sentTools: readonly ToolDefinition[]):
     if (names.length === 0) return sentTools.length > 0 ? "none" : undefined
     return encodeAllowedTools(names, choice.required, sentTools)
   }
-  // Without a tool there is nothing to choose.
+  // Without tools there is no choice.
   if (sentTools.length === 0 && choice.mode === "required") throw missingForcedTool()
   return sentTools.length === 0 ? undefined : choice.mode
 }

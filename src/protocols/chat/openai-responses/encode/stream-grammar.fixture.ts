@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util"
 import { isObject, type JsonObject } from "../../../../canonical/json.ts"
 import { decodeByteText } from "../../../../transport/json/byte-text.ts"
 
-/** Throws where the frames are no whole stream that a strict client takes. */
+/** Throws if the frames are not a complete stream for a strict client. */
 export function checkGrammar(frames: readonly string[]): void {
   const reader = new GrammarReader()
   for (const frame of frames) reader.read(frame)

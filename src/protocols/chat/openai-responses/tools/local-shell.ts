@@ -1,5 +1,5 @@
-// The vendor's tool that runs commands at the caller's: to other providers it is a function with the command as its
-// arguments, to the caller's client it stays what it is.
+// The vendor's tool for commands on the caller's machine: other providers get a function with the command as its
+// arguments, and the caller's client gets the original tool.
 import { isObject, type JsonObject, parseJson } from "../../../../canonical/json.ts"
 
 export const LOCAL_SHELL = "local_shell"

@@ -1,10 +1,10 @@
-// Sets of tools, which other protocols do not know: a tool of one bears both names in one.
+// Namespaces of tools, which other protocols lack: their tools get one name made of both.
 import type { ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import { type ToolNamespace, writingOf } from "../passthrough-fields.ts"
 
 const BETWEEN = "__"
 
-/** The one name of a tool in a set. */
+/** The single name of a namespaced tool. */
 export function flatName(namespace: string, name: string): string {
   return namespace.endsWith(BETWEEN) ? namespace + name : namespace + BETWEEN + name
 }
