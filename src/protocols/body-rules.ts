@@ -135,7 +135,7 @@ class BodyWalker {
   private checkMember(name: string, holder: JsonObject, rules: CompiledRules): void {
     const folded = foldName(name)
     const spellings = rules.spellings.get(folded)
-    if (spellings && !spellings.includes(name)) throw misspelled(spellings)
+    if (spellings && !spellings.includes(name)) throw spellingMismatch(spellings)
     const refuse = rules.refused.get(folded) ?? this.refusedAnywhere.get(folded)
     const fault = refuse?.(holder[name] ?? null, holder)
     if (fault) throw fault
@@ -146,7 +146,7 @@ function isOpaque({ type }: JsonObject, { opaqueTypes }: CompiledRules): boolean
   return opaqueTypes !== undefined && typeof type === "string" && opaqueTypes.test(type)
 }
 
-function misspelled(spellings: readonly string[]): FieldMismatch {
+function spellingMismatch(spellings: readonly string[]): FieldMismatch {
   const right = spellings.map((name) => `\`${name}\``).join(" or ")
   return refuseField(
     "invalid_parameter",

@@ -119,9 +119,9 @@ const SORTS: ReadonlyMap<Json, RoutingStrategy> = new Map([
 ])
 /** OpenRouter's member for the strategy. */
 const sort = optional("sort", (value) => {
-  const wished = SORTS.get(value)
-  if (!wished) throw fieldMismatch("`price` or `latency`; `provider.routing` also has `quality`")
-  return wished
+  const requested = SORTS.get(value)
+  if (!requested) throw fieldMismatch("`price` or `latency`; `provider.routing` also has `quality`")
+  return requested
 })
 const allowFallbacks = optional("allow_fallbacks", boolean)
 const order = optional("order", providerIds)
@@ -168,17 +168,17 @@ const provider = optional("provider", (value): RoutingOptions => {
 })
 
 function readStrategy({ routing, sort: sorted }: JsonObject): RoutingStrategy | undefined {
-  const wished = strategy(routing)
+  const requested = strategy(routing)
   const bySort = sort(sorted)
-  if (wished && bySort && wished !== bySort)
+  if (requested && bySort && requested !== bySort)
     throw fieldMismatch("left out where `provider.routing` is sent").under("sort")
-  return wished ?? bySort
+  return requested ?? bySort
 }
 
 /** Also set if false, because a key's default may enable it. */
 function readHedge({ hedge: value }: JsonObject): Pick<RoutingOptions, "hedge"> {
-  const wished = hedge(value)
-  return wished === undefined ? {} : { hedge: wished }
+  const requested = hedge(value)
+  return requested === undefined ? {} : { hedge: requested }
 }
 
 /** The allowed providers. An empty list has no effect. */

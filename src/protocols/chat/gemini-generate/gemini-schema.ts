@@ -117,13 +117,13 @@ class SchemaProjector {
     const { const: only, oneOf, allOf, ...others } = schema
     const all = Array.isArray(allOf) ? allOf.filter(isObject) : []
     return {
-      ...all.reduce((sum, each) => conjunction(sum, this.resolved(each)), others),
+      ...all.reduce((sum, each) => conjunction(sum, this.resolveReferences(each)), others),
       ...(only !== undefined && { enum: [only] }),
       ...(Array.isArray(oneOf) && others.anyOf === undefined && { anyOf: oneOf }),
     }
   }
 
-  private resolved(schema: JsonObject): JsonObject {
+  private resolveReferences(schema: JsonObject): JsonObject {
     const target = typeof schema.$ref === "string" ? resolve(this.root, schema.$ref) : undefined
     return isObject(target) && target.$ref === undefined && target.allOf === undefined ? target : schema
   }

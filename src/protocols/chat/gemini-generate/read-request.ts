@@ -89,7 +89,7 @@ function checkWrapped(body: JsonObject): OutputLimits {
 const ONE_ANSWER: OutputLimits = { candidates: 1 }
 
 /** A member with two spellings; the vendor accepts either. */
-export function spelled<T>(name: string, check: FieldCheck<T>): (holder: JsonObject) => T | undefined {
+export function eitherSpelling<T>(name: string, check: FieldCheck<T>): (holder: JsonObject) => T | undefined {
   const other = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   const camel = optional(name, check)
   const snake = optional(other, check)
@@ -105,8 +105,8 @@ export function spelled<T>(name: string, check: FieldCheck<T>): (holder: JsonObj
 }
 
 /** As `spelled`, of a member that must be there. */
-function spelledRequired<T>(name: string, check: FieldCheck<T>): (holder: JsonObject) => void {
-  const given = spelled(name, check)
+function requiredSpelling<T>(name: string, check: FieldCheck<T>): (holder: JsonObject) => void {
+  const given = eitherSpelling(name, check)
   const missing = required(name, check)
   return (holder) => {
     if (given(holder) === undefined) missing(undefined)
@@ -114,17 +114,17 @@ function spelledRequired<T>(name: string, check: FieldCheck<T>): (holder: JsonOb
 }
 
 const partText = optional("text", string)
-const mimeType = spelledRequired("mimeType", nonEmptyString)
+const mimeType = requiredSpelling("mimeType", nonEmptyString)
 const data = required("data", string)
-const inlineData = spelled("inlineData", (value) => {
+const inlineData = eitherSpelling("inlineData", (value) => {
   const blob = object(value)
   mimeType(blob)
   data(blob.data)
 })
-const fileUri = spelledRequired("fileUri", nonEmptyString)
-const fileData = spelled("fileData", (value) => fileUri(object(value)))
-const functionCall = spelled("functionCall", object)
-const functionResponse = spelled("functionResponse", object)
+const fileUri = requiredSpelling("fileUri", nonEmptyString)
+const fileData = eitherSpelling("fileData", (value) => fileUri(object(value)))
+const functionCall = eitherSpelling("functionCall", object)
+const functionResponse = eitherSpelling("functionResponse", object)
 const somePart = (value: Json): void => {
   const part = object(value)
   partText(part.text)
@@ -158,15 +158,15 @@ const instructionParts = optional("parts", (value) => {
   if (Array.isArray(value)) someParts(value)
   else somePart(value)
 })
-const systemInstruction = spelled("systemInstruction", (value) => instructionParts(object(value).parts))
+const systemInstruction = eitherSpelling("systemInstruction", (value) => instructionParts(object(value).parts))
 
 const temperature = optional("temperature", number({ min: 0, max: 2 }))
-const topP = spelled("topP", number({ min: 0, max: 1 }))
-const topK = spelled("topK", integer({ min: 0 }))
-const maxOutputTokens = spelled("maxOutputTokens", integer({ min: 1 }))
-const candidateCount = spelled("candidateCount", integer({ min: 1 }))
-const stopSequences = spelled("stopSequences", arrayOf(string))
-const generationConfig = spelled("generationConfig", (value): OutputLimits => {
+const topP = eitherSpelling("topP", number({ min: 0, max: 1 }))
+const topK = eitherSpelling("topK", integer({ min: 0 }))
+const maxOutputTokens = eitherSpelling("maxOutputTokens", integer({ min: 1 }))
+const candidateCount = eitherSpelling("candidateCount", integer({ min: 1 }))
+const stopSequences = eitherSpelling("stopSequences", arrayOf(string))
+const generationConfig = eitherSpelling("generationConfig", (value): OutputLimits => {
   const config = object(value)
   temperature(config.temperature)
   topP(config)
@@ -177,7 +177,7 @@ const generationConfig = spelled("generationConfig", (value): OutputLimits => {
 
 const functionName = required("name", nonEmptyString)
 const functionDescription = optional("description", string)
-const functionDeclarations = spelled(
+const functionDeclarations = eitherSpelling(
   "functionDeclarations",
   arrayOf((value) => {
     const declared = object(value)
@@ -190,7 +190,7 @@ const tools = optional(
   arrayOf((value) => functionDeclarations(object(value))),
 )
 
-const wrapped = spelled("generateContentRequest", (value) => void checkContent(object(value)))
+const wrapped = eitherSpelling("generateContentRequest", (value) => void checkContent(object(value)))
 
 function methodOf(operation: string): string {
   return operation.split("/", 1)[0] ?? operation

@@ -34,7 +34,7 @@ export function decodeFinish(word: string, { hasCalls, refused, stopReason }: Ch
   return { reason, word }
 }
 
-interface FinishWordContext {
+interface ChatFinishInput {
   readonly isLegacy: boolean
   readonly hasCalls: boolean
   readonly refused: boolean
@@ -54,7 +54,7 @@ const WORDS: Readonly<Record<CandidateFinish["reason"], string>> = {
 /** Clients run tools only on `tool_calls`, so exactly the responses with calls have it. */
 export function encodeFinish(
   finish: CandidateFinish | undefined,
-  { isLegacy, hasCalls, refused }: FinishWordContext,
+  { isLegacy, hasCalls, refused }: ChatFinishInput,
 ): string {
   const word = usualWord(finish, { hasCalls, refused })
   return isLegacy && word === "tool_calls" ? "function_call" : word
@@ -62,7 +62,7 @@ export function encodeFinish(
 
 function usualWord(
   finish: CandidateFinish | undefined,
-  { hasCalls, refused }: Omit<FinishWordContext, "isLegacy">,
+  { hasCalls, refused }: Omit<ChatFinishInput, "isLegacy">,
 ): string {
   const word = WORDS[finish?.reason ?? "stop"]
   if (finish?.reason === "refusal" && refused) return "stop"

@@ -62,9 +62,9 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
 function otherEffort(body: JsonObject): ReasoningEffort | undefined {
   const { reasoning, thinking, extra_body, reasoning_effort } = body
   if (!(reasoning || thinking || extra_body) || reasoning_effort) return undefined
-  const wish = reasoningIn(body)
-  if (!wish) return undefined
-  return wish.effort ?? (wish.budgetTokens === undefined ? undefined : effortOf(wish.budgetTokens))
+  const settings = reasoningIn(body)
+  if (!settings) return undefined
+  return settings.effort ?? (settings.budgetTokens === undefined ? undefined : effortOf(settings.budgetTokens))
 }
 
 function requestsAudio(modalities: Json | undefined): boolean {

@@ -56,10 +56,10 @@ const MAY_VARY: MayVary = new Map([
 function editFrame({ model, reading: { usageRequested } }: RelayContext): (frame: SseFrame) => string {
   const name = asciiJson(model)
   const rename = createModelRenamer(name)
-  const mender = new ChunkRepairer()
+  const repairer = new ChunkRepairer()
   return (arrived) => {
     if (arrived.data === undefined || arrived.data === DONE) return arrived.raw
-    const frame = withFrameData(arrived, mender.repair(arrived.data))
+    const frame = withFrameData(arrived, repairer.repair(arrived.data))
     const { raw, data = "" } = frame
     const quick = usageRequested || !raw.includes('"usage"') ? rename.quickly(raw) : undefined
     if (quick !== undefined) return quick

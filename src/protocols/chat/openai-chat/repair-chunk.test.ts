@@ -9,15 +9,15 @@ const chunk = (delta: JsonObject, more: JsonObject = {}): JsonObject => ({
 })
 
 function mended(...chunks: Json[]): Json[] {
-  const mender = new ChunkRepairer()
-  return chunks.map((each) => JSON.parse(mender.repair(JSON.stringify(each))))
+  const repairer = new ChunkRepairer()
+  return chunks.map((each) => JSON.parse(repairer.repair(JSON.stringify(each))))
 }
 
 const deltas = (...chunks: Json[]) =>
   mended(...chunks).map((each) => (each as { choices: { delta: JsonObject }[] }).choices[0]?.delta)
 
 test("a valid stream passes unchanged, in its own spelling", () => {
-  const mender = new ChunkRepairer()
+  const repairer = new ChunkRepairer()
   const texts = [
     '{ "id":"chatcmpl-1","choices":[{"index":0,"delta":{"role":"assistant","content":""}}] }',
     '{"id":"chatcmpl-1","choices":[{"index":0,"delta":{"content":"a", "logprob":1.0}}]}',
@@ -25,7 +25,7 @@ test("a valid stream passes unchanged, in its own spelling", () => {
     '{"id":"chatcmpl-1","choices":[{"index":0,"delta":{"tool_calls":[{"index":0, "function":{"arguments":"1.0"}}]}}]}',
     '{"id":"chatcmpl-1","choices":[ ],"usage":{}}',
   ]
-  for (const text of texts) expect(mender.repair(text)).toBe(text)
+  for (const text of texts) expect(repairer.repair(text)).toBe(text)
 })
 
 test("the first delta of each choice gets a role", () => {
@@ -82,8 +82,8 @@ test("a chunk without choices gets an empty list, and an error stays unchanged",
 })
 
 test("data that is not a chunk passes unchanged", () => {
-  const mender = new ChunkRepairer()
-  for (const text of ["{oops", "[1]", "null", '"choices"']) expect(mender.repair(text)).toBe(text)
+  const repairer = new ChunkRepairer()
+  for (const text of ["{oops", "[1]", "null", '"choices"']) expect(repairer.repair(text)).toBe(text)
 })
 
 test("repairing a chunk leaves every other byte", () => {

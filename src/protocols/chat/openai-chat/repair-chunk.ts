@@ -46,7 +46,7 @@ export class ChunkRepairer {
     const index = typeof choice.index === "number" ? choice.index : 0
     const edits: JsonEdit[] = []
     if (this.lacksRole(index, delta)) edits.push({ path: ["delta", "role"], set: '"assistant"' })
-    const calls = Array.isArray(delta.tool_calls) ? this.numbered(index, delta.tool_calls) : undefined
+    const calls = Array.isArray(delta.tool_calls) ? this.addIndexes(index, delta.tool_calls) : undefined
     if (calls) edits.push({ path: ["delta", "tool_calls"], set: asciiOf(calls) })
     return edits
   }
@@ -63,7 +63,7 @@ export class ChunkRepairer {
   }
 
   /** The calls with missing indexes added; undefined if none is missing. */
-  private numbered(choice: number, calls: readonly Json[]): Json[] | undefined {
+  private addIndexes(choice: number, calls: readonly Json[]): Json[] | undefined {
     this.callsNumbered ??= calls.every((call) => isObject(call) && typeof call.index === "number")
     if (this.callsNumbered) return undefined
     const ids = this.calls.get(choice) ?? []

@@ -133,10 +133,10 @@ const formatType = required("type", oneOf(["text", "json_object", "json_schema"]
 const formatName = required("name", nonEmptyString)
 const formatSchema = required("schema", object)
 const format = optional("format", (value) => {
-  const wished = object(value)
-  if (formatType(wished.type) !== "json_schema") return
-  formatName(wished.name)
-  formatSchema(wished.schema)
+  const settings = object(value)
+  if (formatType(settings.type) !== "json_schema") return
+  formatName(settings.name)
+  formatSchema(settings.schema)
 })
 const text = optional("text", (value) => format(object(value).format))
 

@@ -85,7 +85,7 @@ function readThinking({ thinking }: JsonObject, { held, left }: BodyClaim): Reas
   const show = SHOWS.get(display)
   const hasBudget = type === "enabled" && typeof budgetTokens === "number"
   const lone = budgetTokens === undefined
-  const wish: ReasoningSettings | undefined =
+  const reasoning: ReasoningSettings | undefined =
     type === "disabled" && lone && display === undefined
       ? { effort: "none" }
       : show && hasBudget
@@ -93,8 +93,8 @@ function readThinking({ thinking }: JsonObject, { held, left }: BodyClaim): Reas
         : show && type === "adaptive" && lone
           ? { show }
           : undefined
-  if (!wish) return undefined
+  if (!reasoning) return undefined
   held.take("thinking")
   if (Object.keys(rest).length > 0) left.thinking = rest
-  return wish
+  return reasoning
 }

@@ -72,8 +72,8 @@ test.each<[string, ReasoningSettings, ThinkingTraits, unknown, string | undefine
     [],
   ],
   ["disabled reasoning", { effort: "none" }, OLDER, { type: "disabled" }, undefined, []],
-])("reasoning settings are encoded: %s", (_, wish, traits, thinking, effort, losses) => {
-  const encoded = encodeReasoning(wish, traits)
+])("reasoning settings are encoded: %s", (_, reasoning, traits, thinking, effort, losses) => {
+  const encoded = encodeReasoning(reasoning, traits)
   expect(encoded.thinking).toEqual(thinking as never)
   expect(encoded.effort).toBe(effort as never)
   expect(encoded.lost.map((loss) => loss.split(" ")[1] ?? "")).toEqual(losses)

@@ -37,25 +37,25 @@ export function ownThinking({ effort, budgetTokens, show }: ReasoningSettings): 
   return show === undefined ? { ...effortMember } : { thinking: { type: "adaptive", ...shown }, ...effortMember }
 }
 
-export function encodeThinking(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
+export function encodeThinking(reasoning: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
   const { losses, reasons, thinkingTokens } = around.encodeContext
-  const off = wish.effort === "none" || wish.budgetTokens === 0
+  const off = reasoning.effort === "none" || reasoning.budgetTokens === 0
   if (!reasons) {
     if (!off) losses.push(dropped.hint("reasoning", "the model does not reason"))
     return {}
   }
   if (off) return { thinking: { type: "disabled" } }
-  return thinkingTokens ? byBudget(wish, around) : byEffort(wish, around)
+  return thinkingTokens ? byBudget(reasoning, around) : byEffort(reasoning, around)
 }
 
 /** Older models take a budget; some of them also an effort. */
-function byBudget(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
+function byBudget(reasoning: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
   const { losses, efforts } = around.encodeContext
   if (isUnsigned(around)) {
     losses.push(dropped.hint("reasoning", "the reasoning before the tool calls is missing"))
     return {}
   }
-  const { effort, budgetTokens, show } = wish
+  const { effort, budgetTokens, show } = reasoning
   const requested = budgetTokens ?? budgetOf(effort ?? "medium")
   if (budgetTokens === undefined && effort !== undefined && !efforts) {
     losses.push(
@@ -82,9 +82,9 @@ function isUnsigned({ turns, encodeContext: { minter } }: ThinkingContext): bool
 }
 
 /** Newer models take an effort and choose the length themselves. */
-function byEffort(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
+function byEffort(reasoning: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
   const { losses, efforts } = around.encodeContext
-  const { budgetTokens, show } = wish
+  const { budgetTokens, show } = reasoning
   if (show === "full") losses.push(approximated.hint("reasoning.show", "reasoning is shown as a summary"))
   const display = show === undefined ? undefined : (DISPLAYS[show] ?? "summarized")
   const shown = display !== undefined && { display }
@@ -93,7 +93,7 @@ function byEffort(wish: ReasoningSettings, around: ThinkingContext): AnthropicTh
   if (counted !== undefined && efforts) {
     losses.push(approximated.hint("reasoning.budgetTokens", "the model accepts an effort level, not a token budget"))
   }
-  const word = wordFor(wish.effort ?? (efforts && counted !== undefined ? effortOf(counted) : undefined), around)
+  const word = wordFor(reasoning.effort ?? (efforts && counted !== undefined ? effortOf(counted) : undefined), around)
   const thinking =
     budget === undefined ? { type: "adaptive", ...shown } : { type: "enabled", budget_tokens: budget, ...shown }
   return { thinking, ...(word !== undefined && { effort: word }) }

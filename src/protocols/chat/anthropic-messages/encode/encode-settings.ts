@@ -26,14 +26,14 @@ export function encodeSettings(
   dropHints(settings, encodeContext)
   const max_tokens = maxTokens(settings, encodeContext)
   const forced = toolChoice !== undefined && isForced(toolChoice)
-  const wish = settings.reasoning
-  const thought = wish ? encodeThinking(wish, { maxTokens: max_tokens, forced, turns, encodeContext }) : {}
+  const reasoning = settings.reasoning
+  const thought = reasoning ? encodeThinking(reasoning, { maxTokens: max_tokens, forced, turns, encodeContext }) : {}
   const format = encodeFormat(settings.format, encodeContext)
   const thinks = thought.thinking !== undefined && thought.thinking.type !== "disabled"
   return {
     members: {
       max_tokens,
-      ...sampling(settings, { fixed: fixedWhy(thinks, encodeContext), losses: encodeContext.losses }),
+      ...encodeSampling(settings, { fixed: fixedWhy(thinks, encodeContext), losses: encodeContext.losses }),
       ...stopSequences(settings.stop, encodeContext),
       ...outputMembers(thought, format.wire),
       ...endUser(settings),
@@ -101,7 +101,7 @@ function fixedWhy(thinks: boolean, { fixedSampling }: AnthropicEncodeContext): s
   return thinks ? "the vendor sets it while the model reasons" : undefined
 }
 
-function sampling(
+function encodeSampling(
   settings: ChatSettings,
   { fixed, losses }: { fixed: string | undefined; losses: Losses },
 ): JsonObject {

@@ -27,9 +27,9 @@ const LEAST_BUDGET = 1024
 const DISPLAYS = { full: "summarized", summary: "summarized", hidden: "omitted" } as const
 
 export function encodeThinking(request: ChatRequest, encodeContext: BedrockEncodeContext): ConverseThinking {
-  const wish = request.settings.reasoning
-  if (!wish) return NONE
-  if (wish.effort === "none" || wish.budgetTokens === 0) return encodeNone(encodeContext)
+  const reasoning = request.settings.reasoning
+  if (!reasoning) return NONE
+  if (reasoning.effort === "none" || reasoning.budgetTokens === 0) return encodeNone(encodeContext)
   const { family, losses, reasons } = encodeContext
   const forced = request.toolChoice !== undefined && isForced(request.toolChoice)
   const lose = (why: string): ConverseThinking => {
@@ -41,12 +41,12 @@ export function encodeThinking(request: ChatRequest, encodeContext: BedrockEncod
   if (family.isClaude && forced) return lose("the model does not reason when it must call a tool")
   if (family.thinking === "budget") {
     if (isUnsigned(request.turns, encodeContext)) return lose("the reasoning before the tool calls is missing")
-    return encodeBudget(wish, request, encodeContext)
+    return encodeBudget(reasoning, request, encodeContext)
   }
-  if (family.thinking === "adaptive") return encodeAdaptive(wish, encodeContext)
-  if (wish.show !== undefined)
+  if (family.thinking === "adaptive") return encodeAdaptive(reasoning, encodeContext)
+  if (reasoning.show !== undefined)
     losses.push(dropped.hint("reasoning.show", "the model decides how much reasoning it shows"))
-  return encodeEffort(wish, request, encodeContext)
+  return encodeEffort(reasoning, request, encodeContext)
 }
 
 function encodeNone({ family, efforts, losses, reasons }: BedrockEncodeContext): ConverseThinking {
@@ -72,12 +72,12 @@ function isUnsigned(turns: readonly ConversationTurn[], { minter }: BedrockEncod
 }
 
 function encodeBudget(
-  wish: ReasoningSettings,
+  reasoning: ReasoningSettings,
   { settings }: ChatRequest,
   encodeContext: BedrockEncodeContext,
 ): ConverseThinking {
   const { losses, maxOutputTokens, thinkingTokens } = encodeContext
-  const { effort, budgetTokens, show } = wish
+  const { effort, budgetTokens, show } = reasoning
   if (show !== undefined && show !== "full") {
     losses.push(dropped.hint("reasoning.show", "the model shows its full reasoning"))
   }
@@ -107,21 +107,21 @@ function encodeBudget(
   return { fields: { thinking }, thinks: true, samples: "itself", maxTokens }
 }
 
-function encodeAdaptive(wish: ReasoningSettings, encodeContext: BedrockEncodeContext): ConverseThinking {
-  const { show } = wish
+function encodeAdaptive(reasoning: ReasoningSettings, encodeContext: BedrockEncodeContext): ConverseThinking {
+  const { show } = reasoning
   if (show === "full") encodeContext.losses.push(approximated.hint("reasoning.show", "reasoning is shown as a summary"))
-  const effort = effortWord(wish, encodeContext)
+  const effort = effortWord(reasoning, encodeContext)
   const display = show === undefined ? {} : { display: DISPLAYS[show] }
   const fields = { thinking: { type: "adaptive", ...display }, ...(effort && { output_config: { effort } }) }
   return { fields, thinks: true, samples: "itself" }
 }
 
 function encodeEffort(
-  wish: ReasoningSettings,
+  reasoning: ReasoningSettings,
   { settings }: ChatRequest,
   encodeContext: BedrockEncodeContext,
 ): ConverseThinking {
-  const word = effortWord(wish, encodeContext)
+  const word = effortWord(reasoning, encodeContext)
   if (!word) return NONE
   if (encodeContext.family.thinking === "reasoning_effort") return { fields: { reasoning_effort: word }, thinks: true }
   if (encodeContext.family.thinking === "reasoning.effort")

@@ -165,8 +165,8 @@ describe("reasoning settings", () => {
     [models.NEW_CLAUDE, { budgetTokens: 0 }, { lost: ["dropped reasoning (hint)"] }],
     [models.GPT_OSS, { effort: "none" }, { lost: ["dropped reasoning (hint)"] }],
     [models.CLAUDE, { show: "full" }, { lost: ["dropped reasoning (hint)"] }],
-  ])("reasoning settings are encoded for %s: %j", (model, wish, expected) => {
-    expect(thought(wish, model)).toEqual({ inferenceConfig: undefined, ...expected } as never)
+  ])("reasoning settings are encoded for %s: %j", (model, reasoning, expected) => {
+    expect(thought(reasoning, model)).toEqual({ inferenceConfig: undefined, ...expected } as never)
   })
 
   test("the reasoning budget stays within the model's bounds", () => {

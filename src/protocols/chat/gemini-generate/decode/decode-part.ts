@@ -91,13 +91,13 @@ export class PartDecoder {
   private call(call: GeminiFieldReader): ToolCallPart | undefined {
     const name = call.take("name", text)
     if (name === undefined) return undefined
-    const id = this.named(call, name)
+    const id = this.registerCall(call, name)
     return { kind: "tool-call", id, name, arguments: JSON.stringify(call.take("args", object) ?? {}), runsAt: "client" }
   }
 
   private result(result: GeminiFieldReader, partsAt: string | undefined): ToolResultPart {
     const name = result.take("name", text)
-    const callId = this.answered(result, name)
+    const callId = this.matchResult(result, name)
     const response = result.take("response", object)
     const { text: resultText, isError } = response ? decodeResult(response) : { text: "", isError: false }
     const media = result.take("parts", list) ?? []
@@ -113,12 +113,12 @@ export class PartDecoder {
     if (source === undefined) return undefined
     const language = code.take("language", text)
     const args = { ...(language !== undefined && { language }), code: source }
-    const id = this.named(code, CODE_TOOL)
+    const id = this.registerCall(code, CODE_TOOL)
     return { kind: "tool-call", id, name: CODE_TOOL, arguments: JSON.stringify(args), runsAt: "provider" }
   }
 
   private codeResult(result: GeminiFieldReader): ToolResultPart {
-    const callId = this.answered(result, CODE_TOOL)
+    const callId = this.matchResult(result, CODE_TOOL)
     const output = result.take("output", text)
     const ended = result.take("outcome", (outcome) => (outcome === OUTCOME_OK ? OUTCOME_OK : undefined))
     const parts: ContentPart[] = output === undefined ? [] : [{ kind: "text", text: output }]
@@ -128,7 +128,7 @@ export class PartDecoder {
   private hostedCall(call: GeminiFieldReader): ToolCallPart | undefined {
     const name = call.take("toolType", text)
     if (name === undefined) return undefined
-    const id = this.named(call, name)
+    const id = this.registerCall(call, name)
     const args = JSON.stringify(call.take("args", object) ?? {})
     return { kind: "tool-call", id, name, arguments: args, runsAt: "provider" }
   }
@@ -136,20 +136,20 @@ export class PartDecoder {
   private hostedResult(result: GeminiFieldReader): ToolResultPart | undefined {
     const name = result.take("toolType", text)
     if (name === undefined) return undefined
-    const callId = this.answered(result, name)
+    const callId = this.matchResult(result, name)
     const response = result.take("response", object)
     const parts: ContentPart[] = response ? [{ kind: "text", text: JSON.stringify(response) }] : []
     return { kind: "tool-result", callId, name, parts, isError: false }
   }
 
-  private named(call: GeminiFieldReader, name: string): string {
+  private registerCall(call: GeminiFieldReader, name: string): string {
     const id = call.take("id", text) ?? this.decoding.mintId(this.minted++)
     this.unanswered.push({ id, name })
     return id
   }
 
   /** The vendor's older models give calls no ids: results are matched by name, in order. */
-  private answered(result: GeminiFieldReader, name: string | undefined): string {
+  private matchResult(result: GeminiFieldReader, name: string | undefined): string {
     const id = result.take("id", text)
     const found = this.unanswered.findIndex((call) => (id === undefined ? call.name === name : call.id === id))
     const [call] = found < 0 ? [] : this.unanswered.splice(found, 1)

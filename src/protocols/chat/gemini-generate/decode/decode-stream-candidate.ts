@@ -103,10 +103,10 @@ export class GeminiCandidateDecoder {
       return
     }
     const sealed = typeof signature === "string" && signature !== "" ? this.sealedBy(signature) : undefined
-    if (thought === true) this.grown({ kind: "reasoning", text, sealed }, events)
-    else if (!sealed) this.grown({ kind: "text", text, sealed }, events)
+    if (thought === true) this.growTextPart({ kind: "reasoning", text, sealed }, events)
+    else if (!sealed) this.growTextPart({ kind: "text", text, sealed }, events)
     else {
-      this.grown({ kind: "text", text, sealed: undefined }, events)
+      this.growTextPart({ kind: "text", text, sealed: undefined }, events)
       this.sealAfter(text === "" ? sealed : { ...sealed, data: OF_PART_BEFORE + sealed.data }, events)
     }
   }
@@ -120,7 +120,7 @@ export class GeminiCandidateDecoder {
     }
   }
 
-  private grown(
+  private growTextPart(
     { kind, text, sealed }: { kind: TextPartKind; text: string; sealed: SealedContent | undefined },
     events: StreamEvent[],
   ) {
@@ -142,7 +142,7 @@ export class GeminiCandidateDecoder {
 
   private whole(part: ContentPart, events: StreamEvent[]): void {
     this.endOpen(events)
-    if (part.kind === "tool-call") this.called(part, events)
+    if (part.kind === "tool-call") this.emitCall(part, events)
     else if (part.kind === "media" || part.kind === "foreign" || part.kind === "tool-result") {
       const number = this.start({ kind: "whole", part }, events)
       events.push({ type: "part-end", candidate: this.index, part: number })
@@ -150,7 +150,7 @@ export class GeminiCandidateDecoder {
   }
 
   /** Most calls arrive whole. */
-  private called({ id, name, runsAt, arguments: text, sealed }: ToolCallPart, events: StreamEvent[]): void {
+  private emitCall({ id, name, runsAt, arguments: text, sealed }: ToolCallPart, events: StreamEvent[]): void {
     this.calledTools ||= runsAt === "client"
     const candidate = this.index
     const part = this.start({ kind: "tool-call", id, name, runsAt, ...(sealed && { sealed }) }, events)

@@ -28,7 +28,7 @@ const DECLARATIONS = ["functionDeclarations", "function_declarations"]
 export function decodeTools(value: readonly Json[]): ToolDefinition[] {
   return value.flatMap((entry, index): ToolDefinition[] => {
     const at = `tools[${index}]`
-    if (!isObject(entry) || Object.keys(entry).length === 0) return [hosted("", { at, value: entry })]
+    if (!isObject(entry) || Object.keys(entry).length === 0) return [hostedTool("", { at, value: entry })]
     return Object.entries(entry).flatMap(([name, held]) => toolsNamed(name, held, at))
   })
 }
@@ -38,14 +38,14 @@ function toolsNamed(name: string, held: Json, at: string): ToolDefinition[] {
   if (DECLARATIONS.includes(name) && Array.isArray(held) && held.length > 0 && held.every(isNamed)) {
     return held.map((declared, index) => decodeFunction(declared, `${at}.${name}[${index}]`))
   }
-  return [hosted(name, { at: `${at}.${name}`, value: { [name]: held } })]
+  return [hostedTool(name, { at: `${at}.${name}`, value: { [name]: held } })]
 }
 
 function isNamed(declared: Json): declared is JsonObject {
   return isObject(declared) && typeof declared.name === "string"
 }
 
-function hosted(name: string, { at, value }: { at: string; value: Json }): HostedTool {
+function hostedTool(name: string, { at, value }: { at: string; value: Json }): HostedTool {
   return { kind: "hosted", name, does: HOSTED[name] ?? "other", protocol: PROTOCOL, value, at }
 }
 

@@ -13,7 +13,7 @@ import {
 } from "../../../field-checks.ts"
 import { readRoutingOptions, summarizeUnaryRequest } from "../../../gateway-extension.ts"
 import { readEmbeddingPath } from "../endpoints.ts"
-import { parts, spelled } from "../read-request.ts"
+import { eitherSpelling, parts } from "../read-request.ts"
 
 export function readRequest(body: JsonObject, { rest }: RequestEnvelope): RequestSummary {
   const { model, method } = readEmbeddingPath(rest)
@@ -30,10 +30,10 @@ const content = required("content", (value) => {
   const held = object(value)
   if (parts(held.parts).length === 0) throw fieldMismatch("an object with at least one of `parts`")
 })
-const taskType = spelled("taskType", string)
+const taskType = eitherSpelling("taskType", string)
 const title = optional("title", string)
-const outputDimensionality = spelled("outputDimensionality", integer({ min: 1 }))
-const embedContentConfig = spelled("embedContentConfig", (value) => checkSettings(object(value)))
+const outputDimensionality = eitherSpelling("outputDimensionality", integer({ min: 1 }))
+const embedContentConfig = eitherSpelling("embedContentConfig", (value) => checkSettings(object(value)))
 
 function checkSettings(holder: JsonObject): void {
   taskType(holder)

@@ -37,7 +37,7 @@ export class ContentsEncoder {
       losses.push({ path: at, weight: "meaning", how: "approximated", why })
     }
     const role = turn.role === "assistant" ? "model" : "user"
-    const parts = this.signed(this.encoder.encode(turn.parts, `${at}.parts`), at)
+    const parts = this.withSignature(this.encoder.encode(turn.parts, `${at}.parts`), at)
     if (isNative(turn.at)) {
       this.asItCame(turn, { role, parts })
       return
@@ -92,7 +92,7 @@ export class ContentsEncoder {
   }
 
   /** Of parallel calls only the first has a signature. */
-  private signed(parts: JsonObject[], at: string): JsonObject[] {
+  private withSignature(parts: JsonObject[], at: string): JsonObject[] {
     if (!generationOf(this.context.model).demandsSignatures) return parts
     const first = parts.findIndex(({ functionCall }) => functionCall !== undefined)
     const call = parts[first]

@@ -45,7 +45,7 @@ export class PartEncoder {
 
   private write(part: ContentPart, at: string, written: JsonObject[]): void {
     this.reportPartExtras(part, at)
-    if (part.kind === "reasoning" && part.form === "hidden") this.hidden(part, at, written)
+    if (part.kind === "reasoning" && part.form === "hidden") this.encodeHidden(part, at, written)
     else written.push(...this.wire(part, at).map((wire) => restorePassthrough(wire, part.extra)))
   }
 
@@ -88,14 +88,14 @@ export class PartEncoder {
   }
 
   private thought(part: ReasoningPart, at: string): JsonObject[] {
-    const signature = this.signed(part.sealed, at)
+    const signature = this.encodeSignature(part.sealed, at)
     if (part.text === "" && signature === undefined && !isNative(part.at)) return []
     return [{ text: part.text, thought: true, ...(signature !== undefined && { thoughtSignature: signature }) }]
   }
 
   /** A seal without text, as a separate part or on the previous one. */
-  private hidden({ sealed, extra }: ReasoningPart, at: string, written: JsonObject[]): void {
-    const signature = this.signed(sealed, at)
+  private encodeHidden({ sealed, extra }: ReasoningPart, at: string, written: JsonObject[]): void {
+    const signature = this.encodeSignature(sealed, at)
     if (signature === undefined || !sealed) return
     if (signature !== sealed.data) addEnvelope(signature, written)
     else if (!signature.startsWith(OF_PART_BEFORE))
@@ -108,7 +108,7 @@ export class PartEncoder {
     }
   }
 
-  private signed(sealed: SealedContent | undefined, at: string): string | undefined {
+  private encodeSignature(sealed: SealedContent | undefined, at: string): string | undefined {
     const signature = sealed && this.signature(sealed)
     if (sealed && signature === undefined) this.lose(at, "Only its minter can read this seal.")
     return signature
@@ -129,7 +129,7 @@ export class PartEncoder {
   }
 
   private call(part: ToolCallPart, at: string): JsonObject {
-    const signature = this.signed(part.sealed, at)
+    const signature = this.encodeSignature(part.sealed, at)
     const functionCall = { ...callIdMember(part.id), name: part.name, args: this.args(part, at) }
     return { functionCall, ...(signature !== undefined && { thoughtSignature: signature }) }
   }
@@ -148,7 +148,7 @@ export class PartEncoder {
 
   private hostedCall(part: ToolCallPart, at: string): JsonObject[] {
     const args = parseExactObject(part.arguments) ?? {}
-    const signature = this.signed(part.sealed, at)
+    const signature = this.encodeSignature(part.sealed, at)
     const signing = signature === undefined ? {} : { thoughtSignature: signature }
     if (typeof args.code === "string" && CODE_TOOLS.includes(part.name)) {
       const language = typeof args.language === "string" ? args.language : "PYTHON"
@@ -214,13 +214,13 @@ export class PartEncoder {
   }
 
   private foreign({ protocol, value }: Extract<ContentPart, { kind: "foreign" }>, at: string): JsonObject[] {
-    if (protocol === PROTOCOL && isObject(value)) return [this.unsealed(value)]
+    if (protocol === PROTOCOL && isObject(value)) return [this.withoutEnvelopes(value)]
     this.lose(at, `Only ${protocol} has this kind of part.`, { weight: "meaning" })
     return []
   }
 
   /** Removes the gateway's envelopes, even from parts that are not understood: none may reach an upstream. */
-  private unsealed(part: JsonObject): JsonObject {
+  private withoutEnvelopes(part: JsonObject): JsonObject {
     const { thoughtSignature, ...others } = part
     const sealed = typeof thoughtSignature === "string" ? openSeal(thoughtSignature) : undefined
     if (!sealed) return part

@@ -95,11 +95,14 @@ export function droppedKeywords(path: string, keywords: readonly string[]): Loss
   return { path, weight: "hint", how: "approximated", why }
 }
 
-function encodeReasoning(wish: ReasoningSettings | undefined, context: UpstreamRequestContext): JsonObject | undefined {
-  if (!wish) return undefined
+function encodeReasoning(
+  reasoning: ReasoningSettings | undefined,
+  context: UpstreamRequestContext,
+): JsonObject | undefined {
+  if (!reasoning) return undefined
   const { losses } = context
   if (!context.reasons) {
-    if (wish.effort === "none" || wish.budgetTokens === 0) return undefined
+    if (reasoning.effort === "none" || reasoning.budgetTokens === 0) return undefined
     losses.push({
       path: "reasoning",
       weight: "hint",
@@ -108,7 +111,7 @@ function encodeReasoning(wish: ReasoningSettings | undefined, context: UpstreamR
     })
     return undefined
   }
-  if (wish.show === "full") {
+  if (reasoning.show === "full") {
     losses.push({
       path: "reasoning.show",
       weight: "hint",
@@ -116,7 +119,7 @@ function encodeReasoning(wish: ReasoningSettings | undefined, context: UpstreamR
       why: "Gemini shows reasoning as a summary.",
     })
   }
-  return { ...encodeShow(wish, context), ...encodeDepth(wish, context) }
+  return { ...encodeShow(reasoning, context), ...encodeDepth(reasoning, context) }
 }
 
 /** The vendor returns reasoning only on request; other hosts return it by default. */
@@ -131,15 +134,16 @@ function encodeShow(
 
 const LEVELS = ["minimal", "low", "medium", "high"] as const
 
-function encodeDepth(wish: ReasoningSettings, context: UpstreamRequestContext): JsonObject {
-  const { effort, budgetTokens } = wish
+function encodeDepth(reasoning: ReasoningSettings, context: UpstreamRequestContext): JsonObject {
+  const { effort, budgetTokens } = reasoning
   if (effort === undefined && budgetTokens === undefined) return {}
   const { efforts, thinkingTokens, model } = context
   const { thinksByLevel, leastBudget } = generationOf(model)
   const byLevel = efforts !== undefined || (thinksByLevel && !thinkingTokens && budgetTokens === undefined)
-  if (byLevel) return encodeLevel(wish, { levels: LEVELS.filter((level) => efforts?.includes(level) ?? true), context })
+  if (byLevel)
+    return encodeLevel(reasoning, { levels: LEVELS.filter((level) => efforts?.includes(level) ?? true), context })
   const { min = leastBudget, max = MAX_BUDGET } = thinkingTokens ?? {}
-  return encodeBudget(wish, { min, max, context })
+  return encodeBudget(reasoning, { min, max, context })
 }
 
 interface ThinkingLevelInput {

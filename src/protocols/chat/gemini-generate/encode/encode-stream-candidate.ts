@@ -84,7 +84,7 @@ export class GeminiCandidateEncoder {
   private grow(number: number, text: string): JsonObject[] {
     const part = this.parts.get(number)
     if (!part || part.ended || text === "") return []
-    if (growsByText(part.start) && this.isFirst(number)) return [this.grown(number, part.start, text)]
+    if (growsByText(part.start) && this.isFirst(number)) return [this.encodeTextDelta(number, part.start, text)]
     part.text += text
     return []
   }
@@ -111,10 +111,10 @@ export class GeminiCandidateEncoder {
 
   last(): JsonObject {
     const finishReason = encodeFinish(this.finish, { calls: this.calls, losses: this.context.losses })
-    return this.encodeContent([{ text: "" }], { finishReason, ...this.grounded() })
+    return this.encodeContent([{ text: "" }], { finishReason, ...this.encodeGrounding() })
   }
 
-  private grounded(): JsonObject {
+  private encodeGrounding(): JsonObject {
     const grounding = new GroundingEncoder()
     for (const { part, citation } of this.cites) {
       grounding.add(citation, this.texts.get(part) ?? { before: this.visible, text: "" })
@@ -132,7 +132,7 @@ export class GeminiCandidateEncoder {
   private flush(): JsonObject[] {
     const written: JsonObject[] = []
     for (const [number, part] of this.parts) {
-      if (growsByText(part.start) && part.text !== "") written.push(this.grown(number, part.start, part.text))
+      if (growsByText(part.start) && part.text !== "") written.push(this.encodeTextDelta(number, part.start, part.text))
       if (!part.ended) {
         if (growsByText(part.start)) part.text = ""
         break
@@ -146,7 +146,7 @@ export class GeminiCandidateEncoder {
   }
 
   /** The common case of a stream: a text delta. */
-  private grown(number: number, start: PartStart, text: string): JsonObject {
+  private encodeTextDelta(number: number, start: PartStart, text: string): JsonObject {
     if (start.kind === "reasoning") return this.encodeContent([{ text, thought: true }])
     const known = this.texts.get(number)
     if (known) known.text += text

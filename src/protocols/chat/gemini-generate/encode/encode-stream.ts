@@ -118,10 +118,10 @@ class GeminiStreamEncoder implements StreamWriter {
     const { ownMembers } = this
     this.usage = undefined
     this.ownMembers = undefined
-    return this.framed(ownMembers ? { ...chunk, ...ownMembers } : chunk)
+    return this.frameChunk(ownMembers ? { ...chunk, ...ownMembers } : chunk)
   }
 
-  private framed(chunk: JsonObject): string {
+  private frameChunk(chunk: JsonObject): string {
     const text = encodeByteText(JSON.stringify(chunk))
     const first = !this.begun
     this.begun = true

@@ -33,7 +33,7 @@ export interface GeminiTools {
 export function encodeTools(request: ChatRequest, context: UpstreamRequestContext): GeminiTools {
   const encoder = new GeminiToolEncoder(request, context)
   for (const [index, tool] of request.tools.entries()) encoder.add(tool, tool.at ?? `tools[${index}]`)
-  return encoder.encoded()
+  return encoder.encode()
 }
 
 class GeminiToolEncoder {
@@ -60,7 +60,7 @@ class GeminiToolEncoder {
       )
   }
 
-  encoded(): GeminiTools {
+  encode(): GeminiTools {
     const calling = this.choice(this.request.toolChoice)
     return {
       tools: [...this.entries.values()],

@@ -109,12 +109,12 @@ function decodeReasoning(fields: FieldReader, plain: JsonDraft): ReasoningSettin
   const effort = fields.take("reasoning_effort", (value) => EFFORTS.get(value))
   if (effort !== undefined) return { effort }
   for (const [name, read] of OTHER_WISHES) {
-    const wish = fields.take(name, (value) => {
-      const wished = isObject(value) ? read(value) : undefined
-      if (wished) plain[name] = value
-      return wished
+    const reasoning = fields.take(name, (value) => {
+      const decoded = isObject(value) ? read(value) : undefined
+      if (decoded) plain[name] = value
+      return decoded
     })
-    if (wish) return wish
+    if (reasoning) return reasoning
   }
   return undefined
 }
@@ -130,8 +130,8 @@ const OTHER_WISHES: readonly (readonly [name: string, read: (value: JsonObject) 
 export function reasoningIn(body: JsonObject): ReasoningSettings | undefined {
   for (const [name, read] of OTHER_WISHES) {
     const value = body[name]
-    const wish = isObject(value) ? read(value) : undefined
-    if (wish) return wish
+    const reasoning = isObject(value) ? read(value) : undefined
+    if (reasoning) return reasoning
   }
   return undefined
 }

@@ -53,7 +53,7 @@ export class ToolCallStreamDecoder {
   }
 
   /** Tools that Groq ran itself, repeated when their output is available. */
-  executed(tools: Json, events: StreamEvent[]): void {
+  decodeHostedRuns(tools: Json, events: StreamEvent[]): void {
     for (const [position, tool] of (Array.isArray(tools) ? tools : []).entries()) {
       if (!isObject(tool)) continue
       const index = typeof tool.index === "number" ? tool.index : position

@@ -76,7 +76,7 @@ export class ChatCandidateDecoder {
     this.readReasoning(delta, events)
     if (delta.executed_tools !== undefined && this.context) {
       this.endText(events)
-      this.calls.executed(delta.executed_tools, events)
+      this.calls.decodeHostedRuns(delta.executed_tools, events)
     }
     if (typeof delta.content === "string") this.text("text", delta.content, events)
     else if (Array.isArray(delta.content)) for (const piece of delta.content) this.piece(piece, events)

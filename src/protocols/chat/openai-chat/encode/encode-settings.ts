@@ -45,8 +45,8 @@ export function encodeSettings(request: ChatRequest, encodeContext: ChatEncodeCo
 
 /** The first member that the host knows: at OpenAI, reasoning models refuse the older one. */
 function limitMember({ written, context: { reasons, limitMembers = ["max_tokens"] } }: ChatEncodeContext): string {
-  const wished = written.limit ?? (reasons ? "max_completion_tokens" : "max_tokens")
-  return limitMembers.includes(wished) ? wished : (limitMembers[0] ?? wished)
+  const preferred = written.limit ?? (reasons ? "max_completion_tokens" : "max_tokens")
+  return limitMembers.includes(preferred) ? preferred : (limitMembers[0] ?? preferred)
 }
 
 function encodeSampling(
@@ -112,10 +112,13 @@ function encodeFormat(format: OutputFormat, { written: { plain } }: ChatEncodeCo
   }
 }
 
-function encodeReasoning(wish: ReasoningSettings | undefined, { own, written, context }: ChatEncodeContext): JsonDraft {
+function encodeReasoning(
+  reasoning: ReasoningSettings | undefined,
+  { own, written, context }: ChatEncodeContext,
+): JsonDraft {
   if (written.plain?.reasoning) return { reasoning: written.plain.reasoning }
-  if (!wish) return {}
-  const { effort, budgetTokens, show } = wish
+  if (!reasoning) return {}
+  const { effort, budgetTokens, show } = reasoning
   if (own) return effort ? { reasoning_effort: effort } : {}
   const { losses, reasons } = context
   if (show) losses.push(dropped.hint("reasoning.show", "the provider decides whether reasoning is shown"))

@@ -30,7 +30,7 @@ export function decodeSettings(fields: FieldReader): DecodedResponsesSettings {
     presencePenalty: fields.take("presence_penalty", finite),
     logprobs: likely.logprobs,
     format: textSettings?.format,
-    reasoning: thought?.wish,
+    reasoning: thought?.reasoning,
     parallelToolCalls: fields.take("parallel_tool_calls", flag),
     verbosity: textSettings?.verbosity,
     cacheKey: fields.take("prompt_cache_key", text),
@@ -81,9 +81,9 @@ function either<T>(
 const VERBOSITIES = ["low", "medium", "high"] as const
 
 function decodeText(fields: FieldReader): { format?: OutputFormat; verbosity?: ChatSettings["verbosity"] } | undefined {
-  return fields.within("text", (wish) => {
-    const format = wish.within("format", decodeFormat)
-    const verbosity = wish.take("verbosity", (value) => VERBOSITIES.find((word) => word === value))
+  return fields.within("text", (textFields) => {
+    const format = textFields.within("format", decodeFormat)
+    const verbosity = textFields.take("verbosity", (value) => VERBOSITIES.find((word) => word === value))
     return { ...(format && { format }), ...(verbosity && { verbosity }) }
   })
 }
@@ -103,9 +103,9 @@ function decodeFormat(fields: FieldReader): OutputFormat | undefined {
 const EFFORTS: ReadonlyMap<Json, ReasoningEffort> = new Map(EFFORT_BUDGETS.map(([effort]) => [effort, effort]))
 const SUMMARIES = ["auto", "concise", "detailed"] as const
 
-function decodeReasoning(fields: FieldReader): { readonly wish: ReasoningSettings; readonly summary?: string } {
+function decodeReasoning(fields: FieldReader): { readonly reasoning: ReasoningSettings; readonly summary?: string } {
   const effort = fields.take("effort", (value) => EFFORTS.get(value))
   const summary = fields.take("summary", (value) => SUMMARIES.find((word) => word === value))
-  const wish: ReasoningSettings = { ...(effort && { effort }), ...(summary && { show: "summary" }) }
-  return { wish, ...(summary && { summary }) }
+  const reasoning: ReasoningSettings = { ...(effort && { effort }), ...(summary && { show: "summary" }) }
+  return { reasoning, ...(summary && { summary }) }
 }

@@ -119,9 +119,9 @@ export class ResponseBuilder {
     const encodeContext = { output: this.output, number: this.partsSeen++ }
     switch (start.kind) {
       case "reasoning": {
-        const wish = this.context.request.settings.reasoning
+        const reasoning = this.context.request.settings.reasoning
         return new ReasoningPartEncoder(
-          start.form === "summary" || wish?.show === "summary" ? "summary" : "full",
+          start.form === "summary" || reasoning?.show === "summary" ? "summary" : "full",
           encodeContext,
         )
       }

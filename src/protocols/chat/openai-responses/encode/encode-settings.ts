@@ -145,10 +145,13 @@ function encodeFormat(format: OutputFormat, losses: Losses): JsonObject {
   return { type: "json_schema", name: known, schema, strict: isHeld }
 }
 
-function encodeReasoning(wish: ReasoningSettings | undefined, encodeContext: ResponsesEncodeContext): Json | undefined {
-  if (!wish) return undefined
+function encodeReasoning(
+  reasoning: ReasoningSettings | undefined,
+  encodeContext: ResponsesEncodeContext,
+): Json | undefined {
+  if (!reasoning) return undefined
   const { own, written, context } = encodeContext
-  const { effort, budgetTokens, show } = wish
+  const { effort, budgetTokens, show } = reasoning
   const summary = written.summary === undefined ? {} : { summary: written.summary }
   if (own) return { ...(effort && { effort: nearestEffortWord(effort, encodeContext) }), ...summary }
   const { losses, reasons } = context
