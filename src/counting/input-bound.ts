@@ -12,7 +12,7 @@ const USUAL_OVERHEAD = 64
 const FILE_TOKENS = 6000
 const BYTES_PER_FILE_STEP = 256 * 1024
 const MIN_FILE_LENGTH = 2000
-/** Length of a prefix of the file's base64 in its string, such as `data:image/png;base64,`. */
+/** The most characters before the base64 of a file in its string, such as `data:image/png;base64,`. */
 const MAX_PREFIX = 128
 const SAMPLE_LENGTH = 1024
 const BASE64 = /^[A-Za-z0-9+/_=-]*$/

@@ -151,7 +151,7 @@ export interface UpstreamRequestContext {
   /** The model's output limit, for protocols that require one. */
   readonly maxOutputTokens: number
   readonly reasons: boolean
-  /** True if reasoning is shown when the request does not say how. */
+  /** True if requested reasoning is shown when the request does not set how. */
   readonly showsThoughts?: boolean
   /** The efforts that the model accepts, if known. */
   readonly efforts?: readonly ReasoningEffort[]

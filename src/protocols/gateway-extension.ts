@@ -188,7 +188,7 @@ function readProviderFilters(wishes: JsonObject): Partial<RoutingOptions> {
   const ignored = ignore(wishes.ignore) ?? []
   const most = maxPrice(wishes.max_price)
   const isAlone = allowFallbacks(wishes.allow_fallbacks) === false
-  // Providers in `order` do not count as fallbacks of one another.
+  // Without fallbacks, `order` limits the request to its providers.
   const listed = allowed.length === 0 && isAlone ? first : allowed
   return {
     ...(first.length > 0 && { order: first }),

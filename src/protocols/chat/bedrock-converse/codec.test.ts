@@ -217,7 +217,7 @@ describe("encoding any request", () => {
     fc.assert(
       fc.property(exchanges, fc.array(plain, { maxLength: 2 }), tools, model, (rounds, instructions, offered, at) => {
         const marks = JSON.stringify([rounds, instructions, offered]).split('"cacheMark"').length - 1
-        // Of more than four marks the first are dropped and the last kept.
+        // The encoder keeps only the last four marks, so more would change the prefix.
         fc.pre(marks <= 4)
         const turns = rounds.flatMap(([parts, text]) => [
           turnOf("user", ...parts),

@@ -196,7 +196,7 @@ function methodOf(operation: string): string {
   return operation.split("/", 1)[0] ?? operation
 }
 
-/** The upstream is always asked for events: their boundaries can be found without parsing JSON. */
+/** The upstream path always requests events: their boundaries can be found without parsing JSON. */
 export function upstreamPath({ operation, stream }: RequestSummary, model: string): string {
   return pathOf(methodOf(operation), { model, stream })
 }

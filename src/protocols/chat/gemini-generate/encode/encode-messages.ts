@@ -91,7 +91,7 @@ export class ContentsEncoder {
     return this.last?.role === "model" && this.last.parts.some(({ functionCall }) => functionCall !== undefined)
   }
 
-  /** Of parallel calls only the first has a signature. */
+  /** Only the first of parallel calls has a signature. */
   private withSignature(parts: JsonObject[], at: string): JsonObject[] {
     if (!generationOf(this.context.model).demandsSignatures) return parts
     const first = parts.findIndex(({ functionCall }) => functionCall !== undefined)

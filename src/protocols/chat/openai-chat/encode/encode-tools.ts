@@ -70,7 +70,7 @@ const ONE_STRING: Json = {
 function functionOf(tool: Exclude<ToolDefinition, HostedToolEntry>, { own, context }: ChatEncodeContext): JsonDraft {
   const named = { name: tool.name, ...(tool.description !== undefined && { description: tool.description }) }
   if (tool.kind === "custom") {
-    // Of the hosts with chat completions, only OpenAI's knows tools with text input.
+    // Only OpenAI's own host of chat completions knows tools with text input.
     const weight = isObject(tool.format) && tool.format.type !== "text" ? "meaning" : "hint"
     const why = "a plain-text tool becomes a function with one string parameter"
     context.losses.push(approximated[weight](tool.at ?? "", why))
