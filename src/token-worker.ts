@@ -13,7 +13,7 @@ import { answerTasks } from "./transport/event-loop/task-worker.ts"
 const PLAIN = { disallowedSpecial: new Set<string>() }
 
 answerTasks((task: CountTask): number => {
-  const { text, shape } = task.spoken ? readCountedRequest(task.text, task.spoken) : task
+  const { text, shape } = task.wireRequest ? readCountedRequest(task.text, task.wireRequest) : task
   const { family } = task
   // Only the simulator counts words.
   const tokenizer = family === "simulator" ? simulatorTokens : (piece: string) => tokensIn(piece, PLAIN)
@@ -23,7 +23,7 @@ answerTasks((task: CountTask): number => {
   return shape ? estimateTokens({ text, shape, family }, tokenizer) : countTokens(text, family, tokenizer)
 })
 
-function readCountedRequest(body: string, { protocol, envelope }: NonNullable<CountTask["spoken"]>) {
+function readCountedRequest(body: string, { protocol, envelope }: NonNullable<CountTask["wireRequest"]>) {
   const codec = codecs.ingress.get(protocol)
   if (!codec) throw new Error(`nobody reads ${protocol}`)
   return textOfRequest(codec.decodeRequest(JSON.parse(body), envelope as RequestEnvelope))

@@ -17,12 +17,12 @@ describe("a vector", () => {
     )
   })
 
-  test("a vector in base64 has the lowest byte of each number first", () => {
+  test("a vector in base64 is little-endian", () => {
     expect(base64Of([1, -2])).toBe("AACAPwAAAMA=")
     expect(floatsOf("AACAPwAAAMA=")).toEqual([1, -2])
   })
 
-  test("a vector of whole numbers in one byte each is not read as floats", () => {
+  test("a vector of one-byte integers is not read as floats", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -128, max: 127 }), { minLength: 256, maxLength: 1024 }), (numbers) => {
         expect(vectorIn(Buffer.from(Int8Array.from(numbers)).toString("base64"))).toEqual(numbers)
@@ -30,7 +30,7 @@ describe("a vector", () => {
     )
   })
 
-  test("a vector in numbers stays as it was written", () => {
+  test("a vector of numbers stays as it was written", () => {
     expect(floatsOf([0.1, 1e-9])).toEqual([0.1, 1e-9])
   })
 
@@ -40,7 +40,7 @@ describe("a vector", () => {
     }
   })
 
-  test("a vector that is missing among others makes all of them none", () => {
+  test("one missing vector makes the whole list invalid", () => {
     expect(vectorsIn([[1], "AACAPw=="])).toEqual([[1], "AACAPw=="])
     expect(vectorsIn([[1], undefined])).toBeUndefined()
     expect(vectorsIn([])).toBeUndefined()

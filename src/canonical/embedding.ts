@@ -1,4 +1,4 @@
-// What is to be embedded, and the vectors that come of it, in no vendor's words.
+// Vendor-neutral embedding requests and their vectors.
 
 import type { Json } from "./json.ts"
 import type { PassthroughFields } from "./passthrough-fields.ts"
@@ -11,7 +11,7 @@ export interface EmbeddingRequest {
   readonly extra?: PassthroughFields
 }
 
-/** What one vector is made of, and how. */
+/** The input of one vector. */
 export interface EmbeddingInput {
   readonly content: EmbeddingContent
   readonly title?: string
@@ -23,10 +23,10 @@ export interface EmbeddingInput {
 export type EmbeddingContent =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "tokens"; readonly tokens: readonly number[] }
-  /** Several parts, or pictures and sound, as Google writes them. */
+  /** Several parts, or images and audio, in Google's form. */
   | { readonly kind: "parts"; readonly parts: readonly Json[] }
 
-/** What the vectors are for. */
+/** The intended use of the vectors. */
 export type EmbeddingTask =
   | "query"
   | "document"
@@ -37,7 +37,7 @@ export type EmbeddingTask =
   | "fact"
   | "code-query"
 
-/** Inputs that go to an upstream in one call, all to be embedded alike. */
+/** Inputs for one upstream call, with the same settings. */
 export interface EmbeddingBatch {
   readonly inputs: readonly EmbeddingInput[]
   readonly settings: EmbeddingSettings
@@ -47,7 +47,7 @@ export interface EmbeddingBatch {
 export interface EmbeddingSettings {
   readonly dimensions?: number
   readonly task?: EmbeddingTask
-  /** Whether an input has one. */
+  /** True if an input has a title. */
   readonly title?: true
   readonly endUser?: string
 }
@@ -73,7 +73,7 @@ function floatsIn(bytes: Buffer): number[] {
   return Array.from({ length: bytes.length / FLOAT_BYTES }, (_, index) => bytes.readFloatLE(index * FLOAT_BYTES))
 }
 
-/** No vector of a model's has a number beyond this; whole numbers of one byte that are read as floats do. */
+/** No model's vector has a greater number; one-byte integers read as floats do. */
 const MAX_MAGNITUDE = 1e9
 
 function areFloats(bytes: Buffer): boolean {
@@ -87,13 +87,13 @@ export function base64Of(vector: EmbeddingVector): string {
   return bytes.toString("base64")
 }
 
-/** A vector as a wire has it; undefined where it is none. */
+/** A vector in wire form; undefined if it is not one. */
 export function vectorIn(value: Json | undefined): EmbeddingVector | undefined {
   if (typeof value === "string") {
     if (!BASE64.test(value)) return undefined
     const bytes = Buffer.from(value, "base64")
     if (areFloats(bytes)) return value
-    // Some hosts send whole numbers of one byte each.
+    // Some hosts send integers of one byte each.
     return value.length % 4 === 0 ? [...new Int8Array(bytes)] : undefined
   }
   const isVector = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "number")
@@ -102,7 +102,7 @@ export function vectorIn(value: Json | undefined): EmbeddingVector | undefined {
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** All of them; undefined where one is none, or there is none. */
+/** All vectors; undefined if one is invalid or there are none. */
 export function vectorsIn(values: readonly (Json | undefined)[]): EmbeddingVector[] | undefined {
   const vectors: EmbeddingVector[] = []
   for (const value of values) {

@@ -4,7 +4,7 @@ interface ErrorMeaning {
   readonly status: number
   readonly kind: string
   readonly meaning: string
-  /** Status and kind on the vendors' own paths, where their client libraries expect others. */
+  /** Status and type on the vendors' own paths, if their client libraries expect others. */
   readonly onVendorPath?: { readonly status: number; readonly kind: string }
 }
 

@@ -1,7 +1,7 @@
-// One error with two voices: the sentence a caller reads, and the cause an operator may look up.
+// One error with a public message for callers and a cause for operators.
 import { ERROR_CODES, type ErrorCode, type ErrorKind } from "./error-codes.ts"
 
-/** Whose doing it is: what counts against a provider's health, and what a caller can mend. */
+/** The party responsible for an error: decides what counts against a provider's health and what a caller can fix. */
 export type ErrorOwner = "caller" | "gateway" | "upstream"
 
 /** One attempt at one target, as shown to the caller. */
@@ -18,7 +18,7 @@ export interface ErrorDetails {
   /** The request member at fault, such as `messages[0].role`. */
   readonly param?: string | undefined
   readonly retryAfterMs?: number | undefined
-  /** What the upstream answered with, where the error comes from there. */
+  /** The upstream's HTTP status, if the error comes from there. */
   readonly upstreamStatus?: number | undefined
   readonly attempts?: readonly FailedAttempt[] | undefined
   /** Never shown to the caller. */
@@ -34,7 +34,7 @@ export class GatewayError extends Error {
   readonly upstreamStatus: number | undefined
   readonly attempts: readonly FailedAttempt[] | undefined
 
-  /** `message` is public: it says what is wrong and how to mend it, and holds no secret and no upstream body. */
+  /** `message` is public: it states the problem and its remedy, without secrets or upstream bodies. */
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, { cause: details.cause })
     this.code = code
@@ -53,13 +53,13 @@ export class GatewayError extends Error {
     return ERROR_CODES[this.code].kind
   }
 
-  /** This error as a vendor's own path shows it; itself where that is the same. */
+  /** This error as a vendor's own path shows it; itself if that is the same. */
   onVendorPath(): GatewayError {
     const meaning = ERROR_CODES[this.code]
     return "onVendorPath" in meaning ? new VendorPathError(this, meaning.onVendorPath) : this
   }
 
-  /** Whether the same request may succeed later, so that a client does right to try again. */
+  /** True if the same request may succeed later, so that a client should retry. */
   get mayRetry(): boolean {
     if (this.code === "overloaded" || this.code === "shutting_down" || this.code === "store_unavailable") return true
     if (this.kind === "rate_limit_error" || this.code === "idempotency_in_flight") return true
@@ -90,7 +90,7 @@ class VendorPathError extends GatewayError {
   }
 }
 
-/** What was thrown, as a GatewayError; anything unforeseen is a fault of ours and says nothing of itself. */
+/** Converts a thrown value; an unexpected one becomes an internal error that reveals nothing. */
 export function asGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown
   return new GatewayError("internal_error", "The gateway failed to handle this request.", { cause: thrown })
@@ -98,7 +98,7 @@ export function asGatewayError(thrown: unknown): GatewayError {
 
 const MAX_EXCERPT = 100
 
-/** A word of the caller's as an error may repeat it: no longer than a line. */
+/** A caller's text as an error may quote it: no longer than a line. */
 export function excerpt(text: string): string {
   return text.length > MAX_EXCERPT ? `${text.slice(0, MAX_EXCERPT)}…` : text
 }

@@ -3,11 +3,11 @@
 export const HOSTED_TOOLS = ["web_search", "grounding", "code_session", "file_search", "image_generation"] as const
 export type BilledTool = (typeof HOSTED_TOOLS)[number]
 
-/** How often each was run. */
+/** Number of calls per tool. */
 export type BilledToolCalls = { readonly [Tool in BilledTool]?: number }
 
-/** Counts what the answer of one protocol says of such calls: given its whole answer, or each event of its stream. */
+/** Counts billed tool calls in one protocol's response: its whole body, or each event of its stream. */
 export interface HostedCallCounter {
-  see(said: { readonly [member: string]: unknown }): void
+  see(payload: { readonly [member: string]: unknown }): void
   readonly calls: BilledToolCalls
 }

@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { addressOf, imageAt, inlineImage } from "./image.ts"
 
 describe("an image", () => {
-  test("an image of bytes has an address that holds them, and is read from it again", () => {
+  test("inline bytes convert to a data URL and back", () => {
     const bytes = fc.uint8Array({ minLength: 1 }).map((each) => Buffer.from(each).toString("base64"))
     fc.assert(
       fc.property(bytes, fc.constantFrom("image/png", "image/webp", "image/svg+xml"), (base64, mediaType) => {
@@ -13,7 +13,7 @@ describe("an image", () => {
     )
   })
 
-  test("elsewhere stays where it is, whatever its address looks like", () => {
+  test("a remote image keeps its URL, whatever it looks like", () => {
     for (const url of ["https://a.example/x.png?data:image/png;base64,AA", "data:image/png,AA", "data:", ""]) {
       expect([imageAt(url), addressOf(imageAt(url))]).toEqual([{ at: "url", url }, url])
     }
@@ -25,7 +25,7 @@ describe("an image", () => {
     ["524946462400000057454250", "image/webp"],
     ["474946383961", "image/gif"],
     ["00", "image/png"],
-  ])("an image that begins with %s is %s", (hex, mediaType) => {
+  ])("an image that begins with %s is detected as %s", (hex, mediaType) => {
     const base64 = Buffer.from(hex, "hex").toString("base64")
     expect(inlineImage(base64)).toEqual({ at: "inline", mediaType, base64 })
     expect(imageAt(`data:;base64,${base64}`)).toMatchObject({ mediaType })

@@ -1,13 +1,13 @@
-// What is to be drawn, and the images that come of it, in no vendor's words.
+// Vendor-neutral image requests and their images.
 import type { PassthroughFields } from "./passthrough-fields.ts"
 import type { FateEntry } from "./setting-fates.ts"
 import type { Usage } from "./usage.ts"
 
 export interface ImageRequest {
   readonly prompt: string
-  /** How many images. */
+  /** Number of images. */
   readonly count: number
-  /** How they are to be given; absent where either will do. */
+  /** The form of the images; absent if the caller accepts either. */
   readonly form?: ImageForm
   readonly settings: ImageSettings
   readonly extra?: PassthroughFields
@@ -45,7 +45,7 @@ export interface ImageResponse {
 
 export interface DrawnImage {
   readonly source: ImageSource
-  /** The prompt as revised by the provider, where it differs. */
+  /** The prompt as revised by the provider, if it differs. */
   readonly revisedPrompt?: string
 }
 
@@ -53,7 +53,7 @@ export type ImageSource =
   | { readonly at: "inline"; readonly mediaType: string; readonly base64: string }
   | { readonly at: "url"; readonly url: string }
 
-/** Bytes, of which a wire need not say what they are: their beginning does. */
+/** Inline bytes; if the wire names no media type, the first bytes decide. */
 export function inlineImage(base64: string, mediaType?: string): ImageSource {
   return { at: "inline", mediaType: mediaType ?? mediaTypeOf(base64), base64 }
 }

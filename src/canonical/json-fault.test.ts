@@ -11,8 +11,8 @@ function parses(text: string): boolean {
   }
 }
 
-describe("the position of a fault", () => {
-  test("the position of a fault is there exactly where the text is not JSON", () => {
+describe("the position of a JSON fault", () => {
+  test("a fault has a position exactly if the text is not JSON", () => {
     const soup = fc.string({ unit: fc.constantFrom(...'{}[]:,"\\tru1-.e 0\nnulé'), maxLength: 12 })
     fc.assert(
       fc.property(soup, (text) => {
@@ -22,7 +22,7 @@ describe("the position of a fault", () => {
     )
   })
 
-  test("the position of a fault is never before what is still JSON: everything up to it can be completed or is cut off", () => {
+  test("the text before the position of a fault is a valid JSON prefix", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(), (value, seed) => {
         const text = JSON.stringify(value, null, 2)
@@ -31,7 +31,7 @@ describe("the position of a fault", () => {
         if (parses(cut)) return
         const fault = findJsonFault(cut)
         const lines = cut.split("\n")
-        // A text that is merely cut off is at fault where it ends, but for a word or number that is not whole.
+        // The fault of a truncated text is at its end, except inside a literal or number.
         expect(fault?.line).toBe(lines.length)
       }),
     )
@@ -48,16 +48,16 @@ describe("the position of a fault", () => {
     ["", 1, 1],
     ["{} {}", 1, 4],
     ['{"é": tru}', 1, 7],
-  ])("of %j is line %d, column %d", (text, line, column) => {
+  ])("the fault in %j is at line %d, column %d", (text, line, column) => {
     expect(findJsonFault(text)).toEqual({ line, column })
   })
 
-  test("the position of a fault is found in a text that nests deeper than calls can", () => {
+  test("a fault is found in a text nested deeper than the call stack allows", () => {
     expect(findJsonFault("[".repeat(1_000_000))).toEqual({ line: 1, column: 1_000_001 })
   })
 })
 
-test("a message says what and where", () => {
+test("the message contains the fault and its position", () => {
   const text = '{\n  "a": 1,\n  b: 2\n}'
   try {
     JSON.parse(text)

@@ -1,4 +1,4 @@
-// Finds where a text stops being JSON: the runtime's parser says what is wrong, but not where.
+// Finds the position where a text stops being JSON: the runtime's parser reports the fault but not its position.
 
 /** Counted from 1; the column in UTF-16 units. */
 export interface TextPosition {
@@ -6,7 +6,7 @@ export interface TextPosition {
   readonly column: number
 }
 
-/** The position of the first character that no JSON text can have there; undefined where the text is JSON. */
+/** The position of the first character that no JSON text can have there; undefined if the text is JSON. */
 export function findJsonFault(text: string): TextPosition | undefined {
   const offset = new JsonScan(text).faultAt()
   return offset === undefined ? undefined : positionAt(text, offset)
@@ -29,10 +29,10 @@ function positionAt(text: string, offset: number): TextPosition {
   return { line, column: offset - lineStart + 1 }
 }
 
-/** What may come next. */
+/** The tokens that may follow. */
 type ExpectedToken = "value" | "value or ]" | "name" | "name or }" | "more"
 
-/** Keeps its own stack: a text may nest deeper than calls can. */
+/** Keeps its own stack: a text may nest deeper than the call stack allows. */
 class JsonScan {
   private at = 0
   private readonly open: ("{" | "[")[] = []
@@ -50,7 +50,7 @@ class JsonScan {
     }
   }
 
-  /** Reads one token; undefined where it is a wrong one, and then the place is that of the fault. */
+  /** Reads one token; undefined if it is wrong, and then the position is the fault's. */
   private step(expected: ExpectedToken): ExpectedToken | undefined {
     const character = this.text[this.at]
     if (expected === "more") return this.readSeparator(character)

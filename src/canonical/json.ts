@@ -1,4 +1,4 @@
-// JSON as a type, and read from text.
+// JSON types and parsing.
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 
@@ -10,7 +10,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
-/** Undefined where the text is not JSON. */
+/** Undefined if the text is not JSON. */
 export function parseJson(text: string): Json | undefined {
   try {
     return JSON.parse(text)
@@ -19,7 +19,7 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
-/** Undefined where the text is not the JSON of an object. */
+/** Undefined if the text is not a JSON object. */
 export function parseJsonObject(text: string): JsonObject | undefined {
   const value = parseJson(text)
   return isObject(value) ? value : undefined

@@ -1,4 +1,4 @@
-// What a caller may know about a model, and what it costs.
+// The public description of a model, and its prices.
 
 export interface ModelCard {
   /** `<provider>/<model-name>`. */
@@ -8,26 +8,26 @@ export interface ModelCard {
   readonly version: string
   readonly kind: ModelKind
   readonly status: ModelStatus
-  /** Unix time in seconds; 0 where it is not known. */
+  /** Unix time in seconds; 0 if unknown. */
   readonly created: number
   /** `2025-04` or `2025-04-30`. */
   readonly knowledgeCutoff?: string
   /** Input and output together. */
   readonly contextWindow?: number
-  /** Only where it is less than the context window. */
+  /** Only if it is less than the context window. */
   readonly maxInputTokens?: number
   readonly maxOutputTokens?: number
   readonly modalities: ModelModalities
   readonly capabilities: readonly ModelCapability[]
-  /** The price of every target without its own; absent where it is unknown. */
+  /** The price of every target without its own; absent if unknown. */
   readonly pricing?: Pricing
 }
 
-/** What a model does: chat, embeddings, images, moderation. */
+/** The kinds of models: chat, embeddings, images, moderation. */
 export const MODEL_KINDS = ["chat", "embedding", "image", "moderation"] as const
 export type ModelKind = (typeof MODEL_KINDS)[number]
 
-/** Whether what such a model makes is counted, and not only what it reads. */
+/** True if a model of this kind has counted output, not only input. */
 export function hasOutput(kind: ModelKind): boolean {
   return kind !== "embedding" && kind !== "moderation"
 }
@@ -54,7 +54,10 @@ export const CAPABILITIES = [
 ] as const
 export type ModelCapability = (typeof CAPABILITIES)[number]
 
-/** What is priced, and its name in files and listings. USD per million tokens, `perImage` and `perRequest` for each. */
+/**
+ * The priced quantities and their names in files and listings: USD per million tokens; `perImage` and `perRequest` are
+ * per unit.
+ */
 export const PRICE_NAMES = {
   input: "input",
   output: "output",
@@ -71,15 +74,21 @@ export const PRICE_NAMES = {
 } as const
 export type PriceBucket = keyof typeof PRICE_NAMES
 
-/** Decimal strings such as "0.075": binary fractions lose cents. What has no price of its own costs as what it is a part of. */
+/**
+ * Decimal strings such as "0.075", because binary fractions lose cents. A bucket without its own price costs as much as
+ * the bucket that includes it.
+ */
 export type BucketPrices = { readonly [Bucket in PriceBucket]?: string }
 
 export type Pricing = BucketPrices & {
-  /** Smallest first. A request above a tier's size costs by that tier as a whole; what the tier leaves out stays. */
+  /**
+   * In ascending order. A request above a tier's size has that tier's prices as a whole; prices that the tier omits
+   * stay.
+   */
   readonly tiers?: readonly PriceTier[]
 }
 
-/** Of what costs nothing. */
+/** The pricing of a model that costs nothing. */
 export const FREE: Pricing = { input: "0", output: "0" }
 
 export type PriceTier = BucketPrices & { readonly aboveInputTokens: number }

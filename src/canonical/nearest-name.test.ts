@@ -16,7 +16,7 @@ describe("the nearest name", () => {
     expect(nearestName(written, providers)).toBe(meant)
   })
 
-  test("the nearest name is none when nothing is near", () => {
+  test("there is no nearest name when none is near", () => {
     expect(nearestName("zzz", providers)).toBeUndefined()
     expect(nearestName("a", ["b"])).toBeUndefined()
     expect(nearestName("", providers)).toBeUndefined()
@@ -32,7 +32,7 @@ describe("the nearest name", () => {
     )
   })
 
-  test("the nearest name to a known name of five or more letters with one letter dropped is found", () => {
+  test("a known name of five or more letters is found with one letter missing", () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z_]{5,12}$/), fc.nat(), (name, index) => {
         const cut = index % name.length
@@ -41,7 +41,7 @@ describe("the nearest name", () => {
     )
   })
 
-  test("the nearest name does not take long to find for a name of a megabyte", () => {
+  test("a name of a megabyte is searched quickly", () => {
     const start = performance.now()
     expect(nearestName("x".repeat(1_000_000), providers)).toBeUndefined()
     expect(performance.now() - start).toBeLessThan(1000)
@@ -55,7 +55,7 @@ describe("the edit distance", () => {
     ["abc", "abd", 1],
     ["abcd", "acbd", 1],
     ["kitten", "sitting", 3],
-  ])("between %p and %p is %p", (one, other, distance) => {
+  ])("the edit distance between %p and %p is %p", (one, other, distance) => {
     expect(editDistance(one, other)).toBe(distance)
   })
 
@@ -71,12 +71,12 @@ describe("the edit distance", () => {
   })
 })
 
-test("a suggestion names the nearest, else everything that is known", () => {
+test("a suggestion contains the nearest name, or else all known names", () => {
   expect(suggestKnownName("prot", ["host", "port"])).toBe('did you mean "port"?')
   expect(suggestKnownName("colour", ["host", "port"])).toBe("known: host, port")
 })
 
-test("a quoted name stays on one line and is not endless", () => {
+test("a quoted name is shortened and stays on one line", () => {
   expect(quoteName('a\n"b')).toBe('"a\\n\\"b"')
   expect(quoteName("x".repeat(1000)).length).toBeLessThan(100)
 })

@@ -1,13 +1,13 @@
-// Finds the name somebody meant when they wrote one that does not exist.
+// Finds the known name nearest to an unknown one, for suggestions in errors.
 
-/** The known name that a slip of the fingers turns into `name`; undefined when none is near. */
+/** The known name within a small edit distance of `name`; undefined if none is near. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined
   let least = Number.POSITIVE_INFINITY
   for (const candidate of known) {
     const longer = Math.max(name.length, candidate.length)
     const allowed = Math.min(Math.max(1, Math.floor(longer / 3)), longer - 1)
-    // The lengths alone rule most out, and keep a huge name from costing much.
+    // The lengths alone exclude most names, and keep a huge name cheap.
     if (Math.abs(name.length - candidate.length) > allowed) continue
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase())
     if (distance > allowed || distance >= least) continue
@@ -17,14 +17,14 @@ export function nearestName(name: string, known: readonly string[]): string | un
   return nearest
 }
 
-/** The end of a sentence about an unknown name: the nearest known one, or all of them. */
+/** The end of an error message about an unknown name: the nearest known one, or all of them. */
 export function suggestKnownName(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known)
   if (nearest !== undefined) return `did you mean ${quoteName(nearest)}?`
   return known.length === 0 ? "none is known" : `known: ${known.join(", ")}`
 }
 
-/** A name from outside as it may be printed: on one line, without control characters, not endless. */
+/** A foreign name as it may be printed: on one line, without control characters, bounded. */
 export function quoteName(name: string): string {
   return JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name)
 }

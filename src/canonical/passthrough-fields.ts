@@ -1,21 +1,21 @@
-// What a decoder did not claim rides along and returns to its own protocol, so that no field is lost by forgetting it.
+// Fields that a decoder does not claim are kept and returned to their own protocol, so that none is lost by omission.
 import type { Json, JsonObject } from "./json.ts"
 
-/** Members of one protocol's object that the canonical form has no word for. */
+/** Members of one protocol's object without a canonical counterpart. */
 export interface PassthroughFields {
   readonly protocol: string
   readonly members: JsonObject
 }
 
-/** The names of those that say something: a null member says as much as an absent one. */
+/** The names of the fields that are not null: a null member means the same as an absent one. */
 export function presentFieldNames({ members }: PassthroughFields): string[] {
   return Object.keys(members).filter((name) => members[name] !== null)
 }
 
 export interface FieldClaim {
-  /** The member's value, which the decoder now answers for; undefined when absent or null. */
+  /** Claims the member and returns its value; undefined if absent or null. */
   take(name: string): Json | undefined
-  /** The members not taken yet; undefined when all were taken. */
+  /** The unclaimed members; undefined if there are none. */
   rest(protocol: string): PassthroughFields | undefined
 }
 

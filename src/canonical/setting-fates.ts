@@ -1,19 +1,19 @@
-// What becomes of each setting when a request is translated. A setting without a fate does not compile.
+// The fate of each setting when a request is translated. A setting without a fate does not compile.
 import type { ChatSettings } from "./chat/chat-request.ts"
 
 export type SettingFate =
   /** It has a counterpart that means the same. */
   | "mapped"
-  /** What comes nearest is sent, and the difference reported. */
+  /** The nearest equivalent is sent, and the difference reported. */
   | "approximated"
   /** It is a hint: it is left out, and that is reported. */
   | "dropped"
-  /** It changes what the caller observably gets and cannot be expressed: the request is rejected. */
+  /** Its loss would change the response visibly: the request is rejected. */
   | "refused"
 
 export interface FateEntry {
   readonly fate: SettingFate
-  /** For the documentation: the member it becomes, or why there is none. */
+  /** For the documentation: the member it becomes, or the reason why there is none. */
   readonly note: string
 }
 

@@ -1,8 +1,8 @@
-// Token counts in buckets that never overlap. A bucket that is absent is unknown; 0 means the upstream said 0. Without any
-// bucket, usage was told and none of it is a count.
+// Token counts in buckets that never overlap. An absent bucket is unknown; 0 means that the upstream reported 0. Usage
+// without any bucket was reported, but contained no valid count.
 
 export interface Usage {
-  /** Input read afresh: neither from a cache nor into one. */
+  /** Input that was neither read from nor written to a cache. */
   readonly input?: number
   readonly cacheRead?: number
   readonly cacheWrite?: number
@@ -16,12 +16,12 @@ export interface Usage {
   readonly imageOutput?: number
 }
 
-/** The sum of what is known. There is no stored total: it is always this. */
+/** The sum of the known buckets. No total is stored. */
 export function totalTokens(usage: Usage): number {
   return Object.values(usage).reduce<number>((sum, count) => sum + (count ?? 0), 0)
 }
 
-/** What several calls have used together; known only where every one of them tells it. */
+/** The sum over several calls; a bucket is known only if every call reports it. */
 export function sumUsageOfCalls(calls: readonly { readonly usage?: Usage | undefined }[]): Usage | undefined {
   return calls.reduce<Usage | undefined>((sum, { usage }) => sum && usage && addUsage(sum, usage), {})
 }

@@ -11,17 +11,17 @@ test.each([
 })
 
 test.each(["", ".5", "1.", "1e3", "0.0000000001", "1,000", " 1", "NaN", "1000000000", "-1"])(
-  "%p is no amount",
+  "%p is not an amount",
   (text) => {
     expect(nanoOfUsd(text)).toBeUndefined()
   },
 )
 
-test("what is written is read back", () => {
+test("a formatted amount parses to the same value", () => {
   const nano = fc.bigInt({ min: 0n, max: 10n ** 17n })
   fc.assert(fc.property(nano, (amount) => expect(nanoOfUsd(usdOfNano(amount))).toBe(amount)))
 })
 
-test("an amount is written without needless zeros", () => {
+test("an amount is formatted without trailing zeros", () => {
   expect([0n, 12_500_000_000n, -1n, 40_000_000n].map(usdOfNano)).toEqual(["0", "12.5", "-0.000000001", "0.04"])
 })

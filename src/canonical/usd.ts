@@ -5,7 +5,7 @@ const DECIMALS = 9
 /** A price in USD as catalogue and configuration write it, such as "0.075". */
 export const PRICE_PATTERN = /^(0|[1-9]\d{0,5})(\.\d{1,9})?$/
 
-/** The nano-USD of a decimal such as "12.50"; undefined where it is none, or finer than a nano-USD. */
+/** Parses a decimal such as "12.50" to nano-USD; undefined if it is not one, or finer than a nano-USD. */
 export function nanoOfUsd(text: string): bigint | undefined {
   const [, whole, fraction = ""] = /^(\d{1,9})(?:\.(\d{1,9}))?$/.exec(text) ?? []
   return whole === undefined ? undefined : BigInt(whole + fraction.padEnd(DECIMALS, "0"))

@@ -1,4 +1,4 @@
-// Counts a text's tokens the way its model's vendor would, as near as one tokenizer comes.
+// Counts a text's tokens like its model's vendor, as closely as one tokenizer can.
 import { type TokenFamily, WEIGHTS } from "./token-weights.ts"
 
 export type { TokenFamily } from "./token-weights.ts"
@@ -21,15 +21,15 @@ export function familyOf(modelId: string): TokenFamily {
   return Object.hasOwn(AUTHORS, author) ? (AUTHORS[author] ?? "other") : "other"
 }
 
-/** Every tokenizer of this kind takes quadratic time on a run without a border; a cut run counts a little more. */
+/** Every tokenizer of this kind takes quadratic time on a run without a border; cutting a run adds a few tokens. */
 const MAX_RUN = 256
 const MAX_BLANK_RUN = 64
 const LONG_RUN = new RegExp(`\\S{${MAX_RUN}}|\\s{${MAX_BLANK_RUN}}`, "gu")
 
-/** Counts a piece that is no run that would take long. */
+/** Counts a piece without long runs. */
 export type Tokenizer = (piece: string) => number
 
-/** The text in pieces none of which is a run that would take long. */
+/** Cuts the text into pieces without long runs. */
 export function cutRuns(text: string): string[] {
   const pieces: string[] = []
   let from = 0

@@ -8,16 +8,16 @@ import { TokenCounter } from "./token-counter.ts"
 const module = new URL("../token-worker.ts", import.meta.url)
 const bytes = (text: string) => Buffer.from(text).toString("latin1")
 
-describe("a text's tokens", () => {
+describe("counting a text's tokens", () => {
   test.each([
     ["Hello, world!", 4],
     ["", 0],
     ["naïve 🦊", tokensIn("naïve 🦊")],
-  ])("a text's tokens of %j are counted", (text, tokens) => {
+  ])("the tokens of %j are counted", (text, tokens) => {
     expect(countTokens(text, "openai", tokensIn)).toBe(tokens)
   })
 
-  test("a text's tokens are more in the words of some vendors", () => {
+  test("some vendors count more tokens for the same text", () => {
     const text = "The quick brown fox jumps over the lazy dog."
     const of = (id: string) => countTokens(text, familyOf(id), tokensIn)
     expect(of("anthropic/claude-x")).toBeGreaterThan(of("google/gemini-x"))
@@ -30,11 +30,11 @@ describe("a text's tokens", () => {
     ["alibaba/qwen", "alibaba"],
     ["acme/own", "other"],
     ["toString/x", "other"],
-  ] as const)("a text's tokens of %s are of the family %s", (id, family) => {
+  ] as const)("the model %s has the token family %s", (id, family) => {
     expect(familyOf(id)).toBe(family)
   })
 
-  test("a text's tokens are counted in time whatever the text: long runs are cut first", () => {
+  test("any text is counted in bounded time, because long runs are cut first", () => {
     for (const unit of ["a", " ", "中", "😀", "\n", "0", "=", "ab"]) {
       const begun = performance.now()
       countTokens(unit.repeat(100_000 / unit.length), "openai", tokensIn)
@@ -42,7 +42,7 @@ describe("a text's tokens", () => {
     }
   })
 
-  test("a text's tokens do not lose a character to the cutting", () => {
+  test("cutting long runs loses no character", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 2000 }), fc.nat(600), (text, length) => {
         const whole = text + "x".repeat(length) + text
@@ -52,7 +52,7 @@ describe("a text's tokens", () => {
   })
 })
 
-describe("the bound of an input", () => {
+describe("the upper bound of input tokens", () => {
   const samples = [
     "The quick brown fox. ".repeat(50),
     JSON.stringify({ messages: [{ role: "user", content: "Hi" }] }),
@@ -63,7 +63,7 @@ describe("the bound of an input", () => {
     "function f(x) { return x ? [1, 2] : {} }\n".repeat(40),
   ]
 
-  test("the bound of an input is not below what any vendor counts", () => {
+  test("the bound is never below a vendor's count", () => {
     for (const text of samples) {
       for (const family of ["openai", "anthropic", "google", "other"] as const) {
         expect(inputBound(bytes(text))).toBeGreaterThanOrEqual(countTokens(text, family, tokensIn))
@@ -76,7 +76,7 @@ describe("the bound of an input", () => {
     )
   })
 
-  test("the bound of an input counts an inline file by what it is, not by the length of its base64", () => {
+  test("the bound counts an inline file by its kind, not by the length of its base64", () => {
     const picture = "iVBORw0KGgo".repeat(20_000)
     expect(inputBound(`{"content":"Hi","image":"${picture}"}`)).toBeLessThan(10_000)
     const book = "JVBERi0".repeat(1_000_000)
@@ -86,7 +86,7 @@ describe("the bound of an input", () => {
 })
 
 describe("the counting thread", () => {
-  test("counts, and tells by length what is too long to count", async () => {
+  test("the counting thread counts tokens, and estimates texts that are too long by length", async () => {
     const counter = new TokenCounter(module)
     expect(await counter.count({ text: "Hello, world!", family: "openai" })).toBe(4)
     expect(await counter.count({ text: "", family: "openai" })).toBe(0)
@@ -94,28 +94,28 @@ describe("the counting thread", () => {
     expect(await counter.count({ text: long, family: "openai" })).toBe(Math.ceil(long.length / 3))
   })
 
-  test("the counting thread takes what looks like a mark of the tokenizer for the text it is", async () => {
+  test("the counting thread counts special tokens as ordinary text", async () => {
     const counter = new TokenCounter(module)
     expect(await counter.count({ text: "a <|endoftext|> b", family: "openai" })).toBe(9)
   })
 
-  test("the counting thread reads a request that came whole, and counts what its vendor would", async () => {
+  test("the counting thread parses a raw request and counts it as its vendor would", async () => {
     const counter = new TokenCounter(module)
     const envelope = { does: "count-tokens", rest: "", query: "", headers: {} }
-    const spoken = { protocol: "openai-responses", envelope }
+    const wireRequest = { protocol: "openai-responses", envelope }
     const text = JSON.stringify({ model: "m", input: "Hello, world!" })
-    expect(await counter.count({ text, family: "openai", spoken })).toBe(4 + 4 + 3)
+    expect(await counter.count({ text, family: "openai", wireRequest })).toBe(4 + 4 + 3)
     const book = JSON.stringify({ model: "m", input: "some words here ".repeat(300_000) })
-    expect(await counter.count({ text: book, family: "openai", spoken })).toBeWithin(890_000, 910_000)
+    expect(await counter.count({ text: book, family: "openai", wireRequest })).toBeWithin(890_000, 910_000)
     const content = [{ type: "input_image", image_url: `data:image/png;base64,${"A".repeat(8_000_000)}` }]
     const large = JSON.stringify({ model: "m", input: [{ role: "user", content }] })
-    expect(await counter.count({ text: large, family: "openai", spoken })).toBe(1000 + 4 + 3)
+    expect(await counter.count({ text: large, family: "openai", wireRequest })).toBe(1000 + 4 + 3)
   })
 
-  test("the counting thread that cannot be started is no reason to fail", async () => {
+  test("a counting thread that cannot start falls back to an estimate", async () => {
     const counter = new TokenCounter(new URL("./nowhere.ts", import.meta.url))
     expect(await counter.count({ text: "abcdef", family: "other" })).toBe(2)
-    const spoken = { protocol: "openai-chat", envelope: {} }
-    expect(await counter.count({ text: "{}", family: "other", spoken })).toBeGreaterThan(0)
+    const wireRequest = { protocol: "openai-chat", envelope: {} }
+    expect(await counter.count({ text: "{}", family: "other", wireRequest })).toBeGreaterThan(0)
   })
 })

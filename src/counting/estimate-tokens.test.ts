@@ -4,7 +4,7 @@ import { estimateTokens, type RequestShape } from "./estimate-tokens.ts"
 import { type MediaItem, mediaTokens } from "./media-tokens.ts"
 import { type TokenFamily, WEIGHTS } from "./token-weights.ts"
 
-/** A token is a word, so that what is counted can be seen. */
+/** Each word is a token, so that the count is obvious. */
 const words = (piece: string) => piece.split(" ").filter((word) => word !== "").length
 const NOTHING: RequestShape = {
   ...{ borders: [], turns: 0, calls: 0, tools: 0, toolText: "", format: "", sealed: 0, media: [] },
@@ -13,19 +13,19 @@ const families = Object.keys(WEIGHTS) as TokenFamily[]
 const estimate = (family: TokenFamily, text: string, shape: Partial<RequestShape> = {}) =>
   estimateTokens({ text, shape: { ...NOTHING, borders: [text.length], ...shape }, family }, words)
 
-describe("a request's tokens", () => {
-  test("a request's tokens are its words, and what its vendor puts around turns", () => {
+describe("estimating a request's tokens", () => {
+  test("the estimate includes the text and the overhead of turns", () => {
     expect(estimate("openai", "one two three", { turns: 2 })).toBe(3 + 3 + 2 * 4)
     expect(estimate("google", "one two three", { turns: 2 })).toBe(3 + 1)
     expect(estimate("simulator", "one two three", { turns: 2 })).toBe(3)
   })
 
-  test("a request's tokens are counted part by part: none reaches over a border", () => {
+  test("the estimate counts each part separately, so that no token crosses a border", () => {
     expect(estimate("simulator", "onetwo", { borders: [3, 6] })).toBe(2)
     expect(estimate("simulator", "onetwo", { borders: [6] })).toBe(1)
   })
 
-  test("a request's tokens are more for who may call tools, by how its vendor explains them", () => {
+  test("the estimate includes tools, by their vendor's weights", () => {
     const tools = { turns: 1, tools: 1, toolText: "weather city" }
     const added = (family: TokenFamily) => estimate(family, "hi", tools) - estimate(family, "hi", { turns: 1 })
     expect(added("anthropic")).toBeGreaterThan(500)
@@ -33,12 +33,12 @@ describe("a request's tokens", () => {
     expect(added("simulator")).toBe(2)
   })
 
-  test("a request's tokens are more for whose answer has a form, and for thoughts that are sealed", () => {
+  test("the estimate includes an output format and sealed reasoning", () => {
     expect(estimate("openai", "", { format: "a schema of words" })).toBeGreaterThan(estimate("openai", ""))
     expect(estimate("google", "", { sealed: 1000 }) - estimate("google", "")).toBe(150)
   })
 
-  test("a request's tokens do not become fewer by anything that is added", () => {
+  test("the estimate never decreases when something is added", () => {
     const shapes = fc.record({
       ...{ turns: fc.nat(50), calls: fc.nat(50), tools: fc.nat(9), sealed: fc.nat(5000) },
       ...{ toolText: fc.constantFrom("", "a b c"), format: fc.constantFrom("", "x y") },
@@ -58,7 +58,7 @@ describe("a request's tokens", () => {
   })
 })
 
-describe("a medium's tokens", () => {
+describe("estimating the tokens of media", () => {
   const image = (width: number, height: number): MediaItem => ({ media: "image", size: { width, height } })
 
   test.each<[TokenFamily, MediaItem, number]>([
@@ -70,11 +70,11 @@ describe("a medium's tokens", () => {
     ["google", image(300, 200), 258],
     ["google", image(1536, 768), 516],
     ["meta", image(560, 560), 400],
-  ])("a medium's tokens of a picture are as %s counts its size", (family, medium, tokens) => {
+  ])("the tokens of an image follow the size rules of %s", (family, medium, tokens) => {
     expect(mediaTokens(medium, family)).toBe(tokens)
   })
 
-  test("a medium's tokens of a file grow with it, and are a guess where it is not there", () => {
+  test("the tokens of a file grow with its size, and are estimated if it is not inline", () => {
     for (const family of families) {
       for (const media of ["document", "audio", "video"] as const) {
         const small = mediaTokens({ media, bytes: 100_000 }, family)

@@ -1,11 +1,11 @@
-// Estimates the tokens that a vendor counts for a whole request: its text, and what the vendor adds.
+// Estimates the tokens that a vendor counts for a whole request: its text and the vendor's overhead.
 import { plainTokens, type Tokenizer } from "./count-tokens.ts"
 import { type MediaItem, mediaTokens } from "./media-tokens.ts"
 import { type TokenFamily, WEIGHTS } from "./token-weights.ts"
 
 /** Parts of a request that cost tokens in addition to its text. Plain data: it crosses threads. */
 export interface RequestShape {
-  /** Where each part of the text ends: a token does not reach over. */
+  /** The end of each part of the text: tokens do not cross it. */
   readonly borders: readonly number[]
   /** Instructions are one. */
   readonly turns: number
@@ -13,9 +13,9 @@ export interface RequestShape {
   readonly calls: number
   readonly tools: number
   readonly toolText: string
-  /** The schema that the answer is to follow. */
+  /** The schema of the response. */
   readonly format: string
-  /** How long sealed thoughts are, in characters. */
+  /** Length of sealed reasoning, in characters. */
   readonly sealed: number
   readonly media: readonly MediaItem[]
 }
@@ -32,11 +32,11 @@ export function estimateTokens({ text, shape, family }: EstimateInput, tokensIn:
   const weights = WEIGHTS[family]
   const plain = (piece: string) => plainTokens(piece, tokensIn)
   const words = weights.text * partsOf(text, shape.borders).reduce((sum, part) => sum + plain(part), 0)
-  const spoken = weights.request + weights.turn * turns + weights.call * calls + weights.sealed * sealed
+  const overhead = weights.request + weights.turn * turns + weights.call * calls + weights.sealed * sealed
   const called = tools === 0 ? 0 : weights.tools + weights.tool * tools + weights.toolText * plain(toolText)
   const formed = format === "" ? 0 : weights.format + weights.formatText * plain(format)
   const seen = media.reduce((sum, medium) => sum + mediaTokens(medium, family), 0)
-  return Math.ceil(words + spoken + called + formed + seen)
+  return Math.ceil(words + overhead + called + formed + seen)
 }
 
 function partsOf(text: string, borders: readonly number[]): string[] {

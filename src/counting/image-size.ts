@@ -1,14 +1,14 @@
-// How wide and high a picture is, from the first bytes of its file: vendors count pictures by that.
+// Reads the width and height of an image from the first bytes of its file: vendors charge images by size.
 
 export interface PixelSize {
   readonly width: number
   readonly height: number
 }
 
-/** A JPEG may say its size only behind a thumbnail. */
+/** A JPEG may have its size only after a thumbnail. */
 const MAX_SCANNED_BYTES = 64 * 1024
 
-/** Undefined for what is no PNG, JPEG, GIF or WebP, or does not say. */
+/** Undefined if the file is not a PNG, JPEG, GIF or WebP, or does not contain its size. */
 export function imageSize(base64: string): PixelSize | undefined {
   const bytes = Buffer.from(base64.slice(0, MAX_SCANNED_BYTES), "base64")
   const size = sizeIn(bytes)
@@ -37,7 +37,7 @@ function jpegSize(bytes: Buffer): PixelSize | undefined {
   for (let at = 2; at + 9 <= bytes.length && bytes[at] === 0xff; ) {
     const marker = bytes[at + 1] ?? 0
     if (isFrame(marker)) return { width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) }
-    // Any number of these may stand before a marker.
+    // Any number of fill bytes may precede a marker.
     at += marker === 0xff ? 1 : 2 + bytes.readUInt16BE(at + 2)
   }
   return undefined

@@ -1,15 +1,18 @@
-// How many tokens a request's input can at most be, by its length: what is held before anybody is called. Cheap, because
-// it is asked of every request; what is used beyond it is booked all the same.
+// An upper bound of a request's input tokens by its length, which is held before any provider is called. It must be
+// cheap, because every request needs it; usage above it is booked all the same.
 
-/** Of all text that was measured, in any vendor's tokens, none has more than 0.83 for a byte; most has a quarter. */
+/**
+ * In all measured text, and with any vendor's tokenizer, no text has more than 0.83 tokens per byte; most has a
+ * quarter.
+ */
 const TOKENS_PER_BYTE = 0.85
-/** What a vendor counts in addition to the text: marks of turns and tools. */
+/** Tokens that a vendor counts in addition to the text, for turns and tools. */
 const USUAL_OVERHEAD = 64
-/** Inline files stand in base64, whose length says little: a picture costs by its size, a document by its pages. */
+/** Inline files are base64, and its length means little: an image is charged by size, a document by pages. */
 const FILE_TOKENS = 6000
 const BYTES_PER_FILE_STEP = 256 * 1024
 const MIN_FILE_LENGTH = 2000
-/** What may stand before a file's base64 in its string: `data:image/png;base64,`. */
+/** The most characters before the base64 of a file in its string, such as `data:image/png;base64,`. */
 const MAX_PREFIX = 128
 const SAMPLE_LENGTH = 1024
 const BASE64 = /^[A-Za-z0-9+/_=-]*$/
@@ -25,11 +28,11 @@ export function inputBound(text: string): number {
   return textBound(textLength) + files
 }
 
-/** Where the strings stand that hold a file. */
+/** The positions of the strings that contain a file. */
 export function filesIn(text: string): (readonly [from: number, to: number])[] {
   const found: [number, number][] = []
   for (let at = 0; at + MIN_FILE_LENGTH < text.length; ) {
-    // Of all quotes only the last is of interest within what is too short for a file.
+    // Only the last quote matters within a span that is too short for a file.
     const quote = text.lastIndexOf('"', at + MIN_FILE_LENGTH)
     if (quote > at) {
       at = quote

@@ -1,21 +1,21 @@
-// How many tokens a picture, a document, a sound or a film is, by its size as far as that is known. From what the vendors
-// say of it, in November 2026.
+// Estimates the tokens of an image, document, audio or video by its size, as far as that is known, from the vendors'
+// documentation of November 2026.
 import type { PixelSize } from "./image-size.ts"
 import type { TokenFamily } from "./token-weights.ts"
 
 export interface MediaItem {
   readonly media: "image" | "audio" | "video" | "document"
-  /** Of a picture, where its file says. */
+  /** The size of an image, if its file contains it. */
   readonly size?: PixelSize
-  /** Absent where it does not stand in the request. */
+  /** Absent if the file is not inline. */
   readonly bytes?: number
-  /** Whether the caller asks that it be looked at only roughly. */
+  /** True if the caller requests low detail. */
   readonly isRough?: boolean
 }
 
-/** Of what does not stand in the request, or does not say how large it is. */
+/** For media that is not inline, or has no readable size. */
 const UNKNOWN = 1000
-/** What a file of middling quality takes: pages are not counted, and sounds not played. */
+/** Typical size per page: pages are not counted, and audio is not decoded. */
 const BYTES_PER_PAGE = 50_000
 const BYTES_PER_SECOND = { audio: 16_000, video: 125_000 }
 const VIDEO_TOKENS_PER_SECOND = 300
@@ -23,7 +23,7 @@ const VIDEO_TOKENS_PER_SECOND = 300
 interface MediaRates {
   image(size: PixelSize, isRough: boolean): number
   readonly page: number
-  /** For a second of sound. */
+  /** Per second of audio. */
   readonly second: number
 }
 

@@ -1,5 +1,5 @@
-// Counts tokens in a thread of its own, which is started on first need and ended when it has been idle: the tokenizer
-// takes a hundred megabytes and half a second to load.
+// Counts tokens in a separate thread, which starts on first use and ends when idle: the tokenizer takes a hundred
+// megabytes and half a second to load.
 import { TaskWorker } from "../transport/event-loop/task-worker.ts"
 import type { TokenFamily } from "./count-tokens.ts"
 import type { RequestShape } from "./estimate-tokens.ts"
@@ -8,10 +8,10 @@ import { inputBound } from "./input-bound.ts"
 export interface CountTask {
   readonly text: string
   readonly family: TokenFamily
-  /** Present where the text is that of a whole request: what is counted in addition. */
+  /** Present if the text is a whole request: the further quantities to count. */
   readonly shape?: RequestShape
-  /** Where the text is a request as it came, which is read in the thread: in whose words it is, and what came with it. */
-  readonly spoken?: { readonly protocol: string; readonly envelope: object }
+  /** Present if the text is a raw request body, which the thread parses: its protocol and envelope. */
+  readonly wireRequest?: { readonly protocol: string; readonly envelope: object }
 }
 
 /** More than this is not counted: it would keep the thread busy for too long. */
@@ -28,20 +28,20 @@ export class TokenCounter {
     this.offLoop = new TaskWorker({ module, idleMs: IDLE_MS })
   }
 
-  /** Whether a count takes milliseconds; before, the tokenizer has to be loaded. */
+  /** True if a count takes milliseconds; otherwise the tokenizer must be loaded first. */
   get isWarm(): boolean {
     return this.offLoop.isWarm
   }
 
-  /** Never rejects: where counting fails, the length tells. */
+  /** Never rejects: if counting fails, it estimates by length. */
   async count(task: CountTask): Promise<number> {
-    const { text, shape, spoken } = task
+    const { text, shape, wireRequest } = task
     if (text === "" && !shape) return 0
-    if (text.length > MAX_COUNTED_LENGTH && !spoken) return estimateByLength(text)
+    if (text.length > MAX_COUNTED_LENGTH && !wireRequest) return estimateByLength(text)
     try {
       return await this.offLoop.run<CountTask, number>(task)
     } catch {
-      return spoken ? inputBound(text) : estimateByLength(text)
+      return wireRequest ? inputBound(text) : estimateByLength(text)
     }
   }
 }

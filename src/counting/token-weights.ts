@@ -1,6 +1,6 @@
-// What each family of models counts: for a token of the tokenizer at hand, and beside the words. The numbers were fitted
-// on two of three recorded exchanges, by the least mean error of the logarithm; test/counting judges them on the third.
-// OpenAI's for text and turns are those it publishes.
+// The weights of each model family: per token of the local tokenizer, and per request, turn, call and tool. They were
+// fitted on two of three recorded exchanges by the least mean error of the logarithm; test/counting evaluates them on
+// the third. OpenAI's weights for text and turns are the published ones.
 
 /** The tokenizer family: each splits text in its own way and adds its own framing. */
 export type TokenFamily =
@@ -24,16 +24,16 @@ export interface TokenWeights {
   readonly turn: number
   /** For each call of a tool, and for each result. */
   readonly call: number
-  /** Where there are tools at all: what tells a model how to call them. */
+  /** Added once if there are tools: the instructions for calling them. */
   readonly tools: number
   readonly tool: number
-  /** For each token of what defines the tools. */
+  /** Per token of the tools' definitions. */
   readonly toolText: number
-  /** Where an answer is to follow a schema. */
+  /** Added if the response must follow a schema. */
   readonly format: number
   /** For each token of that schema. */
   readonly formatText: number
-  /** For each character of a sealed thought, which is another's to read. */
+  /** Per character of sealed reasoning, which only its provider can read. */
   readonly sealed: number
 }
 
@@ -52,6 +52,6 @@ export const WEIGHTS: Readonly<Record<TokenFamily, TokenWeights>> = {
   alibaba: { ...USUAL, request: 6, turn: 5, tools: 245 },
   zai: { ...USUAL, request: 5, tools: 115, formatText: 0 },
   other: { ...USUAL, text: 1.05, request: 6, tools: 115 },
-  // It counts words and nothing else.
+  // It counts only words.
   simulator: { ...NONE, text: 1, toolText: 1 },
 }

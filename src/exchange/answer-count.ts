@@ -36,5 +36,5 @@ function withoutAttempts(record: ExchangeRecord): ExchangeRecord {
 function estimateCount({ call, deps, request }: TranslationContext, { account, model }: Target): Promise<number> {
   const text = request.isAscii ? request.text : decodeByteText(request.text)
   const family = account.tokenizer ?? familyOf(model.id)
-  return deps.tokens.count({ text, family, spoken: { protocol: call.protocol.id, envelope: call.envelope } })
+  return deps.tokens.count({ text, family, wireRequest: { protocol: call.protocol.id, envelope: call.envelope } })
 }

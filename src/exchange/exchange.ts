@@ -139,13 +139,13 @@ function findSession({ caller, record }: ClientCall, request: ReadRequest): stri
 }
 
 /** The facts that the plan weighs, as far as the text shows them. */
-function toRequestFacts({ text, reading: { stream, asks } }: ReadRequest): RequestFacts {
+function toRequestFacts({ text, reading: { stream, outputLimits } }: ReadRequest): RequestFacts {
   return {
     stream,
     get inputTokens() {
       return inputBound(text)
     },
-    ...asks,
+    ...outputLimits,
   }
 }
 

@@ -304,7 +304,7 @@ function checkProtocol({ protocols }: Caller, { protocol, does, generates, path 
 
 /** The path's open end may select another protocol. */
 function routeFor({ route, rest }: { route: GatewayRoute; rest: string }): GatewayRoute {
-  const protocol = route.generates ? route.protocol.spokenAt?.(rest) : undefined
+  const protocol = route.generates ? route.protocol.protocolAt?.(rest) : undefined
   return protocol ? { ...route, protocol } : route
 }
 

@@ -53,7 +53,7 @@ describe("a second spelling of a member that the gateway owns", () => {
     [gemini, { GenerationConfig: {} }, "GenerationConfig"],
     [gemini, { generationConfig: { MaxOutputTokens: 1 } }, "generationConfig.MaxOutputTokens"],
     [gemini, { generation_config: { MAX_OUTPUT_TOKENS: 1 } }, "generation_config.MAX_OUTPUT_TOKENS"],
-  ])("a second spelling of a member that the gateway owns is refused by its path: %#", (guard, body, path) => {
+  ])("a second spelling of an owned member is refused with its path: %#", (guard, body, path) => {
     expect(refusalOf(guard, body)).toBe(path as string)
   })
 
@@ -69,33 +69,33 @@ describe("a second spelling of a member that the gateway owns", () => {
     [gemini, { contents: [{ parts: [{ functionCall: { name: "f", args: { fileUri: "gs://x", Role: 1 } } }] }] }],
     [gemini, { contents: [{ parts: [{ functionResponse: { name: "f", response: { file_uri: "gs://x" } } }] }] }],
   ])(
-    "a second spelling of a member that the gateway owns is the caller's own word in schemas, arguments and metadata, and both are the vendor's at Gemini: %#",
+    "both spellings are allowed in schemas, arguments and metadata, and in members that Gemini accepts in both: %#",
     (guard, body) => {
       expect(refusalOf(guard, body)).toBeUndefined()
     },
   )
 })
 
-describe("a member that chooses a model inside the provider", () => {
+describe("a member that selects a model at the provider", () => {
   test.each([
     ...["route", "preset", "plugins", "extra_body", "extraBody", "providerOptions", "compound_custom", "Plugins"],
-  ])("a member that chooses a model inside the provider is refused by name: %s", (name) => {
+  ])("a member that selects a model at the provider is refused: %s", (name) => {
     for (const guard of Object.values(GUARDS)) expect(refusalOf(guard, { [name]: { models: ["dear"] } })).toBe(name)
   })
 
-  test("a member that chooses a model inside the provider is not Google's thinking in an extra body", () => {
+  test("Google's thinking settings are allowed in an extra body, model choices are not", () => {
     expect(refusalOf(chat, { extra_body: { google: { thinking_config: { thinking_budget: 1 } } } })).toBeUndefined()
-    const beside = { google: { thinking_config: {}, cached_content: "c" } }
-    expect(refusalOf(chat, { extra_body: beside })).toBe("extra_body")
+    const extraBody = { google: { thinking_config: {}, cached_content: "c" } }
+    expect(refusalOf(chat, { extra_body: extraBody })).toBe("extra_body")
     expect(refusalOf(chat, { extra_body: { google: { thinking_config: {} }, model: "x" } })).toBe("extra_body")
   })
 
-  test("a member that chooses a model inside the provider is the model of an advisor tool, but not that of image generation", () => {
+  test("the model of an advisor tool is refused, that of image generation is not", () => {
     expect(refusalOf(messages, { tools: [{ type: "advisor_20260301", model: "dear" }] })).toBe("tools[0].model")
     expect(refusalOf(responses, { tools: [{ type: "image_generation", model: "gpt-image-1" }] })).toBeUndefined()
   })
 
-  test("a member that chooses a model inside the provider is the routing of a Gemini model", () => {
+  test("the routing of a Gemini model is refused", () => {
     const routing = { autoMode: { modelRoutingPreference: "PRIORITIZE_QUALITY" } }
     expect(refusalOf(gemini, { generationConfig: { routingConfig: routing } })).toBe("generationConfig.routingConfig")
     expect(refusalOf(gemini, { generation_config: { routing_config: routing } })).toBe(
@@ -104,19 +104,19 @@ describe("a member that chooses a model inside the provider", () => {
   })
 })
 
-describe("a limit in another protocol's word", () => {
+describe("an output limit under another protocol's name", () => {
   test.each([
     [chat, "max_output_tokens"],
     [chat, "max_new_tokens"],
     [responses, "max_tokens"],
     [messages, "max_completion_tokens"],
     [messages, "num_predict"],
-  ])("a limit in another protocol's word is refused: %#", (guard, name) => {
+  ])("an output limit under another protocol's name is refused: %#", (guard, name) => {
     expect(refusalOf(guard, { [name]: 1 })).toBe(name)
   })
 })
 
-/** Where objects of an account can stand, by protocol; `*` stands for the object's member. */
+/** The positions of account objects, by protocol; `*` is the object's member. */
 const ACCOUNT_PLACES: readonly (readonly [BodyGuard, string, (held: object) => object])[] = [
   [chat, "file", (file) => ({ messages: [{ role: "user", content: [{ type: "file", file }] }] })],
   [chat, "in a tool's result", (file) => ({ messages: [{ role: "tool", content: [{ type: "file", file }] }] })],
@@ -175,11 +175,11 @@ describe("an object of the provider's account", () => {
     [gemini, { cachedContent: "c" }, "cachedContent"],
     [gemini, { generateContentRequest: { cached_content: "c" } }, "generateContentRequest.cached_content"],
     [gemini, { tools: { fileSearch: {} } }, "tools.fileSearch"],
-  ])("an object of the provider's account is refused by its path: %#", (guard, body, path) => {
+  ])("an object of the provider's account is refused with its path: %#", (guard, body, path) => {
     expect(refusalOf(guard, body)).toBe(path)
   })
 
-  test("an object of the provider's account may be what code that the provider ran has put out", () => {
+  test("output of code that the provider ran may name objects of the account", () => {
     const result = { type: "code_execution_tool_result", content: { content: [{ file_id: "f" }] } }
     const body = (content: Json[]) => ({ messages: [{ role: "assistant", content }] })
     expect(refusalOf(messages, body([result]))).toBeUndefined()
@@ -220,14 +220,14 @@ const { body: anyBody } = fc.letrec<{ value: Json; object: JsonObject; body: Jso
   body: tie("object"),
 }))
 
-/** JSON with white space and escapes where they may stand. */
+/** JSON with white space and escapes wherever they are allowed. */
 function written(body: JsonObject, { spaced, escaped }: { spaced: boolean; escaped: boolean }): string {
   const text = JSON.stringify(body, null, spaced ? 2 : undefined)
   const wide = spaced ? text.replaceAll('":', '" \n :') : text
   return escaped ? wide.replace(/e(?=[a-z_]*" ?\n? ?:)/g, "\\u0065") : wide
 }
 
-test("the scan reports names that are fine elsewhere", () => {
+test("the scan also reports names that are allowed elsewhere", () => {
   expect(holdsWatched(gemini, '{"maxOutputTokens":1}')).toBe(true)
   expect(holdsWatched(gemini, '{"generationConfig":{"maxOutputTokens":1}}')).toBe(false)
   expect(holdsWatched(chat, '{"max_tokens":1,"model":"a","messages":[{"role":"user","content":"hi"}]}')).toBe(false)

@@ -1,12 +1,12 @@
-// What a request body may not say, whoever sends it: declared once per protocol, and checked over the whole body.
-// Members that the gateway owns, prices or bounds are refused in any spelling but the protocol's own, because some hosts
-// ignore case (Go's encoding/json) or take snake and camel case alike, and would obey the second spelling.
+// Rules for request bodies, declared once per protocol and checked over the whole body. Members that the gateway owns,
+// prices or bounds are refused in any spelling but the protocol's own, because some hosts ignore case (Go's
+// encoding/json) or accept both snake and camel case, and would obey the second spelling.
 import { excerpt } from "../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
 import { camelCase, foldedForms, foldName, NameWatch, snakeCase } from "../transport/json/name-watch.ts"
 import { checkAt, type FieldMismatch, refuseField, runFieldChecks } from "./field-checks.ts"
 
-/** Why a member is refused for its value, or for the object it stands in; undefined where it is not. */
+/** The reason to refuse a member for its value or its parent object; undefined if it is allowed. */
 export type ValueRefusal = (value: Json, holder: JsonObject) => FieldMismatch | undefined
 
 export interface ObjectRules {
@@ -14,24 +14,24 @@ export interface ObjectRules {
   readonly members?: readonly string[]
   /** Members that are refused in this object, in any spelling. */
   readonly refused?: Readonly<Record<string, ValueRefusal>>
-  /** The rules of the objects that stand in these members, or in their arrays. */
+  /** Rules for the objects in these members, or in their arrays. */
   readonly inside?: Readonly<Record<string, ObjectRules>>
-  /** Types of objects here that only describe what a provider did: never looked into. */
+  /** Types of objects that only describe a provider's actions; they are not searched. */
   readonly opaqueTypes?: RegExp
 }
 
 export interface BodyRules extends ObjectRules {
-  /** Whether the vendor takes every name in snake case and in camel case. */
+  /** True if the vendor accepts every name in snake case and in camel case. */
   readonly takesBothCases?: boolean
-  /** Members that are refused wherever they stand, in any spelling. */
+  /** Members that are refused at any depth, in any spelling. */
   readonly refusedAnywhere: Readonly<Record<string, ValueRefusal>>
-  /** Members that hold the caller's own data, such as schemas and arguments: never looked into. */
+  /** Members with the caller's own data, such as schemas and arguments; they are not searched. */
   readonly opaque: readonly string[]
 }
 
 /** The rules of a protocol, ready to be applied. */
 export interface BodyGuard {
-  /** Report every name that a rule may concern, at the top and below; a body without one passes. */
+  /** Reports every name that a rule may concern, at the top level and below; a body without one passes. */
   readonly outer: NameWatch
   readonly inner: NameWatch
   /** Throws a GatewayError that names the first member that breaks a rule. */
@@ -51,7 +51,7 @@ export function guardBody(rules: BodyRules): BodyGuard {
 }
 
 interface CompiledRules {
-  /** By every folded form of a member's name: the spellings that are allowed. */
+  /** The allowed spellings, by every folded form of a member's name. */
   readonly spellings: ReadonlyMap<string, readonly string[]>
   readonly refused: ReadonlyMap<string, ValueRefusal>
   readonly inside: ReadonlyMap<string, CompiledRules>
@@ -135,7 +135,7 @@ class BodyWalker {
   private checkMember(name: string, holder: JsonObject, rules: CompiledRules): void {
     const folded = foldName(name)
     const spellings = rules.spellings.get(folded)
-    if (spellings && !spellings.includes(name)) throw misspelled(spellings)
+    if (spellings && !spellings.includes(name)) throw spellingMismatch(spellings)
     const refuse = rules.refused.get(folded) ?? this.refusedAnywhere.get(folded)
     const fault = refuse?.(holder[name] ?? null, holder)
     if (fault) throw fault
@@ -146,7 +146,7 @@ function isOpaque({ type }: JsonObject, { opaqueTypes }: CompiledRules): boolean
   return opaqueTypes !== undefined && typeof type === "string" && opaqueTypes.test(type)
 }
 
-function misspelled(spellings: readonly string[]): FieldMismatch {
+function spellingMismatch(spellings: readonly string[]): FieldMismatch {
   const right = spellings.map((name) => `\`${name}\``).join(" or ")
   return refuseField(
     "invalid_parameter",

@@ -1,5 +1,5 @@
-// What the translate lane asks of a protocol: to say in its own words what is said, and to read what is said in them.
-// Codecs are pure: no clock, no chance, no input or output, no log.
+// The contract between the translate lane and a chat protocol: encoding and decoding the canonical form. Codecs are
+// pure: no clock, no randomness, no I/O, no log.
 
 import type { ChatRequest, ChatSettings } from "../canonical/chat/chat-request.ts"
 import type { ChatResponse } from "../canonical/chat/chat-response.ts"
@@ -17,104 +17,104 @@ import type { FrameContext, RequestEnvelope, ResponseStorage, UpstreamError } fr
 import type { EmbeddingCodecs } from "./embedding-codec.ts"
 import type { ImageCodecs } from "./image-codec.ts"
 
-/** What a client says to us, and what we say back. */
+/** The client half: decodes requests, encodes responses. */
 export interface IngressCodec {
-  /** Whether its clients drop what they do not know, so that a seal does not come back by them. */
+  /** True if its clients drop unknown members, so that a seal does not come back. */
   readonly dropsSeals?: boolean
-  /** Whether some of its clients drop thoughts with their seals, but give back what stands on a call. */
+  /** True if some of its clients drop reasoning with its seals, but return what is attached to a call. */
   readonly dropsThoughts?: boolean
-  /** Whether some of its clients drop hidden thoughts, or get the seal of a call when there is no place left for it. */
+  /** True if some of its clients drop hidden reasoning, or receive the seal of a call when no member is left for it. */
   readonly mayLoseSeals?: boolean
-  /** Whether its clients show thoughts wherever they are told, and have no word to ask for them. */
+  /** True if its clients show reasoning whenever it is sent, and have no setting to request it. */
   readonly showsThoughts?: true
-  /** What ids of calls its clients take. */
+  /** The call ids that its clients accept. */
   readonly callId: RegExp
   /**
-   * Reads a request that `readRequest` has found sound. What it has no word for rides along in `extra` and `foreign`;
-   * envelopes of seals in the protocol's opaque slots are opened.
+   * Decodes a request that `readRequest` has accepted. Members without a canonical counterpart go to `extra` and
+   * `foreign`; envelopes of seals in the protocol's opaque members are opened.
    */
   decodeRequest(body: JsonObject, envelope: RequestEnvelope): ChatRequest
-  /** How a count of a request's tokens is told; absent where its clients do not ask for one. */
+  /** Encodes a token count; absent if the protocol has no counting endpoint. */
   encodeCount?(tokens: number): JsonObject
-  /** Where each setting stands in a request; what it has no word for is never set by it. */
+  /** The path of each setting in a request; empty if the protocol has no such setting. */
   readonly settingPaths: SettingPathTable
   encodeResponse(response: ChatResponse, context: ClientResponseContext): JsonObject
   /**
-   * Writes a stream's events as the bytes this protocol's clients read, in byte text, each event as soon as it is there.
-   * An order of events that the protocol forbids is put right, never written. `stream-error` is not its business.
+   * Encodes a stream's events for this protocol's clients, in byte text, each as soon as it arrives. An order of events
+   * that the protocol forbids is corrected. `stream-error` is handled by `errorFrame`.
    */
   encodeStream(context: ClientResponseContext): StreamWriter
 }
 
 export type SettingPathTable = { readonly [Name in keyof Required<ChatSettings>]: SettingPath } & {
-  /** Where what a setting holds has a place of its own, by the path to it: `reasoning.effort`. */
+  /** The path of a setting's member, such as `reasoning.effort`. */
   readonly [path: `${string}.${string}`]: SettingPath
 }
 
-/** A path; several where it may stand in one of them. */
+/** One path, or several alternatives. */
 type SettingPath = string | readonly string[]
 
 /** A stream as it is written to a client. */
 export interface StreamWriter extends StreamStep<StreamEvent, string> {
-  /** An error after what has been written so far, such that this protocol's clients raise it. */
+  /** An error after the written events, in a form that this protocol's clients raise. */
   errorFrame(error: GatewayError, context: FrameContext): string
-  /** For clients that would read an error as a part of what came right before it: how long it has to wait. */
+  /** The delay before an error, for clients that would otherwise read it as part of the previous event. */
   readonly errorPauseMs?: number
 }
 
-/** What an answer must say that no upstream can know. */
+/** Values of a response that no upstream can know. */
 export interface ClientResponseContext {
-  /** The answer's id where the upstream gave none fit for this protocol: 24 letters and digits, to put a prefix before. */
+  /** The response's id if the upstream's does not fit this protocol: 24 letters and digits, to be prefixed. */
   readonly id: string
-  /** The `<provider>/<model-name>` the caller shall read. */
+  /** The `<provider>/<model-name>` that the caller sees. */
   readonly model: string
-  /** What the caller asked for, but for what was said. */
-  readonly asked: RequestParameters
+  /** The caller's request without its conversation. */
+  readonly request: RequestParameters
   /** In seconds. */
   readonly unixTime: number
-  /** Whether the caller asked for usage inside the stream. */
-  readonly usageAsked: boolean
+  /** True if the caller requested usage inside the stream. */
+  readonly usageRequested: boolean
   readonly framing: "events" | "array"
-  /** What the answer says of being kept; absent in protocols that know no such thing. */
-  readonly kept?: ResponseStorage | undefined
-  /** What of the answer could not be said. */
+  /** The storage of the response; absent in protocols without stored responses. */
+  readonly storage?: ResponseStorage | undefined
+  /** The parts of the response that could not be expressed. */
   readonly losses: Losses
 }
 
 /** A request without its conversation. Plain data: it crosses threads. */
 export type RequestParameters = Omit<ChatRequest, "turns" | "instructions">
 
-/** What we say to an upstream, and what it says back. */
+/** The provider half: encodes requests, decodes responses. */
 export interface UpstreamCodec {
   readonly fates: SettingFates
-  /** What names of tools, and ids of calls, must look like; the lane sees to it that they do. */
+  /** The allowed tool names and call ids; the lane makes them fit. */
   readonly toolName: RegExp
   readonly callId: RegExp
-  /** Whether media of this kind must stand in the request itself, so that an address of it is of no use. */
+  /** True if media of this kind must be inline, because the protocol accepts no URL for it. */
   inlines(media: MediaPart["media"]): boolean
-  /** Whether hosts of this protocol call remote servers' tools themselves, and can be told of such calls. */
+  /** True if hosts of this protocol call remote servers' tools themselves and accept such calls in a conversation. */
   readonly callsRemoteServers?: true
-  /** Whether a conversation may hold calls only where tools are declared. */
+  /** True if a conversation may contain calls only if tools are declared. */
   readonly callsNeedTools?: true
-  /** Whose seals an upstream takes: those of two that have one minter are each other's. */
+  /** The minter of an upstream's seals: two upstreams with the same minter accept each other's. */
   minter(whose: SealOwner): string
-  /** How a call that generates is put. */
+  /** The upstream operation that generates a response. */
   operationFor(model: string, stream: boolean): UpstreamOperation
-  /** What a request needs in its headers beside what every call has. */
-  headersFor?(asked: RequestParameters): Readonly<Record<string, string>>
-  /** Every leaf of the request is read, or named in the losses; what is refused throws a GatewayError. */
+  /** Headers that this request needs in addition to those of every call. */
+  headersFor?(request: RequestParameters): Readonly<Record<string, string>>
+  /** Every leaf of the request is encoded or reported as a loss; a refused request throws a GatewayError. */
   encodeRequest(request: ChatRequest, context: UpstreamRequestContext): JsonObject
-  /** Undefined where it is no answer of this protocol. */
+  /** Undefined if it is not a response of this protocol. */
   decodeResponse(body: JsonObject, context: UpstreamResponseContext): ChatResponse | undefined
   decodeStream(context: UpstreamResponseContext): StreamStep<SseFrame, StreamEvent>
   decodeError(error: UpstreamError): GatewayError
-  /** Absent where no upstream of this protocol runs tools that it bills by the call. */
+  /** Absent if no upstream of this protocol bills hosted tools per call. */
   countHostedCalls?(): HostedCallCounter
-  /** Absent where no upstream of this protocol counts tokens. */
+  /** Absent if no upstream of this protocol counts tokens. */
   readonly counter?: TokenCountCodec
 }
 
-/** How an upstream is asked how many tokens a request has. */
+/** Counts a request's tokens at an upstream. */
 export interface TokenCountCodec {
   errand(model: string): UpstreamOperation
   /** The question about a request that would generate, as this protocol writes it. Both are byte text. */
@@ -124,52 +124,52 @@ export interface TokenCountCodec {
 }
 
 interface SealOwner {
-  /** Of the model: whichever host it is called at, it is the same. */
+  /** The model's author, which is the same at every host. */
   readonly author: string
   readonly account: string
 }
 
 interface UpstreamOperation {
-  /** In the protocol's own word. */
+  /** The operation's name in the protocol. */
   readonly operation: string
   /** Below the upstream's base address. */
   readonly path: string
-  /** What the protocol asks every call to carry. */
+  /** Headers of every call in this protocol. */
   readonly headers: Readonly<Record<string, string>>
 }
 
 export interface UpstreamRequestContext {
-  /** The model's name there. */
+  /** The model's name at the upstream. */
   readonly model: string
   readonly stream: boolean
-  /** Whether usage inside a stream must be asked for. */
+  /** Says if usage inside a stream must be requested. */
   readonly streamUsage: "ask" | "sent"
-  /** The members by which the upstream takes the output limit, the best first, where a protocol has several. */
+  /** The members in which the upstream accepts the output limit, the preferred first, if a protocol has several. */
   readonly limitMembers?: readonly string[] | undefined
-  /** Whose seals may be sent: those of others are left out, and reported. */
+  /** The minter of seals that may be sent: other seals are dropped and reported. */
   readonly minter: string
-  /** The most the model puts out, for protocols that must be told a limit. */
+  /** The model's output limit, for protocols that require one. */
   readonly maxOutputTokens: number
   readonly reasons: boolean
-  /** Whether thoughts that are asked for without a word on how to show them are to be told. */
+  /** True if requested reasoning is shown when the request does not set how. */
   readonly showsThoughts?: boolean
-  /** The words for effort that the model takes, where they are known. */
+  /** The efforts that the model accepts, if known. */
   readonly efforts?: readonly ReasoningEffort[]
-  /** How many tokens it may be told to think, where it takes a number. */
+  /** The bounds of the thinking budget, if the model accepts one. */
   readonly thinkingTokens?: { readonly min?: number; readonly max?: number }
-  /** Whether it lets nobody set a temperature and its like. */
+  /** True if the model rejects temperature and other sampling settings. */
   readonly fixedSampling?: boolean
-  /** Whether the host calls no remote servers, though others of its protocol do. */
+  /** True if this host calls no remote servers, although others of its protocol do. */
   readonly lacksRemoteServers?: boolean
   readonly losses: Losses
 }
 
 export interface UpstreamResponseContext {
-  /** Letters and digits to make ids of, for protocols in which calls may have none. */
+  /** Letters and digits for generated ids, for protocols with optional call ids. */
   readonly id: string
-  /** Who makes the seals in this answer. */
+  /** The minter of the seals in this response. */
   readonly minter: string
-  /** The tools with text input that the request declares; absent where they are not known. */
+  /** The tools with text input that the request declares; absent if unknown. */
   readonly customTools?: ReadonlySet<string>
 }
 
@@ -178,12 +178,12 @@ export interface ChatCodec {
   readonly upstream: UpstreamCodec
 }
 
-/** Those there are, by protocol id. */
+/** All codecs, by protocol id. */
 export interface CodecRegistry {
   readonly ingress: ReadonlyMap<string, IngressCodec>
   readonly upstream: ReadonlyMap<string, UpstreamCodec>
-  /** For what is embedded; absent where nobody does. */
+  /** Codecs for embeddings; absent if there are none. */
   readonly embedding?: EmbeddingCodecs
-  /** For what is drawn; absent where nobody does. */
+  /** Codecs for images; absent if there are none. */
   readonly image?: ImageCodecs
 }

@@ -1,4 +1,5 @@
-// What the exchange asks of a protocol. One folder per protocol fulfils it; only the composition root knows the list.
+// The contract between the exchange and a protocol. Each protocol has a folder; only the composition root knows the
+// list.
 
 import type { RoutingOptions } from "../canonical/chat/chat-request.ts"
 import type { ReasoningEffort } from "../canonical/chat/reasoning-effort.ts"
@@ -25,7 +26,7 @@ export type ProtocolId =
   | "gemini-generate"
   | "gemini-embed"
 
-/** What the models make that a protocol is spoken with. */
+/** The kind of models that each protocol calls. */
 export const KINDS: Readonly<Record<ProtocolId, ModelCard["kind"]>> = {
   "openai-chat": "chat",
   "openai-responses": "chat",
@@ -38,67 +39,69 @@ export const KINDS: Readonly<Record<ProtocolId, ModelCard["kind"]>> = {
   "gemini-embed": "embedding",
 }
 
-/** A path of this protocol, in all its spellings, and what it does. `{rest}` stands for one or more segments. */
+/** A path of this protocol, in all its spellings, and its operation. `{rest}` matches one or more segments. */
 export interface ProtocolPath {
   readonly method: "GET" | "POST"
   readonly paths: readonly string[]
-  /** Paths that another protocol has too: a request there is of this one where it carries the header. */
+  /** Paths that another protocol also has: the header marks a request of this one. */
   readonly shared?: { readonly paths: readonly string[]; readonly header: string }
   readonly does: "generate" | "count-tokens" | "list-models" | "count-models" | "get-model"
 }
 
-/** What of a call does not stand in its body. Plain data: it crosses threads. */
+/** The parts of a call outside its body. Plain data: it crosses threads. */
 export interface RequestEnvelope {
   readonly does: ProtocolPath["does"]
-  /** What the path's `{rest}` stands for, percent-decoded once; "" on exact paths. */
+  /** The match of the path's `{rest}`, percent-decoded once; "" on exact paths. */
   readonly rest: string
   /** Without its `?`. */
   readonly query: string
-  /** Of the headers this protocol reads those that were sent, by their names in lower case. */
+  /** The request's headers that this protocol reads, by their names in lower case. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What the gateway needs to know of a request; everything else passes unread. Plain data: it crosses threads. */
+/** The facts of a request that the gateway needs; everything else passes unread. Plain data: it crosses threads. */
 export interface RequestSummary {
-  /** What is asked of the upstream, in the protocol's own word. */
+  /** The upstream operation, by the protocol's own name. */
   readonly operation: string
   readonly model: string
   readonly stream: boolean
-  /** How the client wants its stream written. */
+  /** The framing of the client's stream. */
   readonly framing: "events" | "array"
-  /** Whether the caller asked for usage inside the stream. */
-  readonly usageAsked: boolean
-  readonly asks: OutputLimits
-  /** Whether no more than a count of tokens is asked for. */
+  /** True if the caller requested usage inside the stream. */
+  readonly usageRequested: boolean
+  readonly outputLimits: OutputLimits
+  /** True if only a token count is requested. */
   readonly counts?: boolean
-  /** What is asked of the answers that the gateway keeps; absent in protocols that know none. */
-  readonly kept?: ResponseStorage
-  /** What is to be embedded, as far as hosts set bounds to it. */
+  /** Storage by the gateway; absent in protocols without stored responses. */
+  readonly storage?: ResponseStorage
+  /** The inputs to embed, as far as hosts limit them. */
   readonly embeds?: EmbeddingInputSummary
-  /** Whether the provider may run tools of its own and call the model anew for each: their usage is one sum. */
+  /** True if the provider may run its own tools and call the model again for each: their usage is one sum. */
   readonly runsTools?: boolean
-  /** Whether it names remote servers whose tools the provider shall call, or tells of such calls. */
+  /** True if it names remote servers for the provider to call, or contains such calls. */
   readonly remoteServers?: boolean
-  /** The member that asks for an answer in audio; absent where none does. */
-  readonly audioAsked?: string
-  /** What is to be drawn, as far as hosts differ in it. */
+  /** The member that requests audio output; absent if none does. */
+  readonly audioMember?: string
+  /** The images to generate, as far as hosts differ. */
   readonly draws?: ImageOutputSummary
-  /** What the models make that it may be about, where that is more than the protocol is spoken with. */
+  /** The kinds of models that the request may name, if more than the protocol's own kind. */
   readonly kinds?: readonly ModelCard["kind"][]
-  /** Whether the caller asks the provider to keep the answer, which is never asked of a shared account. */
+  /** True if the caller asks the provider to store the response, which is never forwarded to a shared account. */
   readonly storesUpstream?: boolean
-  /** Whether it says something in a form that the vendor does not take, so that it is translated to its own protocol too. */
+  /**
+   * True if the request has a form that the vendor does not accept, so that it is translated even to its own protocol.
+   */
   readonly isRewritten?: boolean
-  /** How hard to think, in the vendor's word, where the request says so in another gateway's. */
+  /** The reasoning effort, if the request sets it in a member of another gateway. */
   readonly effort?: ReasoningEffort
   /** Identifiers of the caller's own users and caches, which leave salted per tenant. */
   readonly identifiers?: readonly UserIdentifier[]
   readonly routing: RoutingOptions
-  /** Headers that go to the upstream beside its own. */
+  /** Headers for the upstream in addition to its own. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A member that identifies somebody to the provider. */
+/** A member that identifies a user to the provider. */
 export interface UserIdentifier {
   readonly path: readonly string[]
   readonly value: string
@@ -106,32 +109,32 @@ export interface UserIdentifier {
 
 export interface EmbeddingInputSummary {
   readonly inputs: number
-  /** Whether one of them is numbers of tokens. */
+  /** True if an input is a list of token ids. */
   readonly hasTokens: boolean
-  /** Whether each of them names the model, which can only be written anew. */
+  /** True if each input names the model, so that the request must be rewritten. */
   readonly namesModel?: boolean
 }
 
 interface ImageOutputSummary {
-  /** Whether addresses are asked for, or bytes. */
+  /** True if the request chooses between URLs and bytes. */
   readonly choosesForm: boolean
 }
 
-/** What is asked of answers that are kept, and what this one says of being kept. */
+/** The requested storage of a response, and its outcome. */
 export interface ResponseStorage {
-  /** The id that the answer bears; absent until it is known that there shall be one. */
+  /** The response's id; absent until the gateway assigns one. */
   readonly id?: string
-  /** Whether it is to be found again. */
+  /** True if the response can be retrieved later. */
   readonly store: boolean
-  /** The response whose conversation goes on. */
+  /** The response that the conversation continues. */
   readonly previous?: string
-  /** Items of the input that name an item of a kept response instead of saying it. */
+  /** Items of the input that reference an item of a stored response. */
   readonly references?: readonly ItemReference[]
-  /** How many bytes the answer may have to be kept. */
-  readonly room?: number
-  /** What the caller wants to be told beside the answer. */
+  /** The most bytes that a stored response may have. */
+  readonly maxLength?: number
+  /** The requested `include` values. */
   readonly includes?: readonly string[]
-  /** Whether all who may answer reason. */
+  /** True if every possible target reasons. */
   readonly reasons?: boolean
 }
 
@@ -141,40 +144,40 @@ export interface ItemReference {
   readonly id: string
 }
 
-/** How much is asked for, as far as it costs. */
+/** The requested output, as far as it affects the cost. */
 export interface OutputLimits {
-  /** The most tokens an answer may have; absent where the caller sets no limit. */
+  /** The most tokens of a response; absent if the caller sets no limit. */
   readonly maxOutputTokens?: number | undefined
   /** The members that wrote the limit, in protocols that have several; the smallest counts. */
   readonly limitMembers?: readonly string[]
-  /** How many answers, or images. */
+  /** Number of responses or images. */
   readonly candidates: number
 }
 
 export interface RelayTarget {
   /** The model's name at the upstream. */
   readonly model: string
-  /** Whether the upstream must be asked to report usage inside a stream, or does so unasked. */
+  /** Says if usage inside a stream must be requested, or is always sent. */
   readonly streamUsage: "ask" | "sent"
-  /** The members by which the upstream takes the output limit, the best first, where a protocol has several. */
+  /** The members in which the upstream accepts the output limit, the preferred first, if a protocol has several. */
   readonly limitMembers?: readonly string[] | undefined
   /** Members of the request that the upstream would refuse it for. */
   readonly unknown?: readonly string[] | undefined
-  /** The words by which its model takes how hard to think; absent where it does not think. */
+  /** The efforts that its model accepts; absent if it does not reason. */
   readonly efforts?: readonly ReasoningEffort[] | undefined
-  /** What an identifier of this caller is sent as; absent where it goes as it is. */
+  /** Salts an identifier of this caller; absent if it is sent unchanged. */
   readonly salt?: ((value: string) => string) | undefined
 }
 
 export interface RelayContext {
-  /** The `<provider>/<model-name>` the caller shall read. */
+  /** The `<provider>/<model-name>` that the caller sees. */
   readonly model: string
   readonly reading: RequestSummary
 }
 
 export interface ErrorContext {
   readonly requestId: string
-  /** The request came by the vendor's own path, so the error has to look as the vendor's client libraries expect. */
+  /** True for the vendor's own path, where the error has the shape that the vendor's client libraries expect. */
   readonly isVendorPath?: boolean
 }
 
@@ -184,40 +187,40 @@ export interface FrameContext {
   readonly unixTime: number
 }
 
-/** How one upstream stream passes: the observer reads it, `edit` says what of each frame goes on. All is byte text. */
+/** Relays one upstream stream: the observer reads it, and `edit` rewrites each frame. All is byte text. */
 export interface StreamRelay {
   readonly observer: StreamStep<SseFrame, StreamEvent>
   edit(frame: SseFrame): string
   readonly mayVary: MayVary
-  /** What ends a whole answer, for upstreams that leave it out. */
+  /** The end of a complete response, for upstreams that omit it. */
   terminal(): string
-  /** The end of a stream that reported no usage, with the usage that was counted here where its clients expect one. */
+  /** The end of a stream without reported usage, with the counted usage added if its clients expect it. */
   endWithUsage?(end: string, usage: Usage): string
-  /** An error after what has passed so far, such that this protocol's clients raise it. */
+  /** An error after the forwarded frames, in a form that this protocol's clients raise. */
   errorFrame(error: GatewayError, context: FrameContext): string
-  /** For clients that would read an error as a part of what came right before it: how long it has to wait. */
+  /** The delay before an error, for clients that would otherwise read it as part of the previous event. */
   readonly errorPauseMs?: number
-  /** Told of bytes that passed unread, being like those before. */
+  /** Called with bytes that passed unread, because they repeat the shape of those before. */
   passedAlike?(bytes: Uint8Array): void
-  /** What the last of those reports as used so far, in protocols where every event does. */
+  /** The usage in the last of those, in protocols with usage in every event. */
   usageAlike?(): Usage | undefined
 }
 
-/** A unary answer, as byte text, and what it reports as used. */
+/** A unary response, as byte text, and its reported usage. */
 export interface RelayedResponse {
   readonly text: string
   readonly usage?: Usage | undefined
   /** The model that the upstream reports. */
   readonly model?: string | undefined
-  /** How many images it holds, where it is of such. */
+  /** Number of images in the response, if it contains images. */
   readonly images?: number
-  /** What it says, for when nobody counts it, of a protocol that has no codec to tell. */
-  said?(): string
-  /** Its text with usage that was counted here; absent where it reports its own, or where clients expect none. */
+  /** The response's text, to count its tokens if no usage is reported, for protocols without a codec. */
+  transcript?(): string
+  /** Its text with counted usage added; absent if it reports usage, or if clients expect none. */
   withUsage?(usage: Usage): string
 }
 
-/** An error as an upstream told it. */
+/** An upstream's error response. */
 export interface UpstreamError {
   readonly status: number
   readonly retryAfterMs?: number | undefined
@@ -227,35 +230,35 @@ export interface UpstreamError {
 
 export interface Protocol {
   readonly id: ProtocolId
-  /** The base addresses that its own clients are given. */
+  /** The base addresses for this protocol's clients. */
   readonly prefixes: readonly string[]
   readonly endpoints: readonly ProtocolPath[]
-  /** The headers beside `Authorization` that may carry the caller's key, and the query parameter that may. */
+  /** The headers other than `Authorization`, and the query parameter, that may carry the caller's key. */
   readonly keyHeaders: readonly string[]
   readonly keyParameter?: string
   /** The headers it reads, in lower case. */
   readonly readsHeaders: readonly string[]
-  /** A header that its clients read the request id from, beside `x-request-id`. */
+  /** A header other than `x-request-id` in which its clients look for the request id. */
   readonly idHeader?: string
-  /** The bytes a client of this protocol takes for a sign of life. */
+  /** The keep-alive bytes of this protocol. */
   readonly heartbeat: string
   readonly listing?: ModelListing
-  /** Whether this path is the vendor's own and not the specification's stand-in for it; absent: errors do not differ. */
+  /** True if this path is the vendor's own, not the specification's substitute; absent if errors do not differ. */
   isVendorPath?(path: string): boolean
-  /** The protocol that is spoken where a path has this at its open end; undefined where it is this one. */
-  spokenAt?(rest: string): Protocol | undefined
+  /** The protocol of a path with this open end; undefined if it is this one. */
+  protocolAt?(rest: string): Protocol | undefined
 
-  /** Checks what every call must carry beside its body; throws a GatewayError. */
+  /** Checks the parts of a call outside its body; throws a GatewayError. */
   checkEnvelope(envelope: RequestEnvelope): void
-  /** What a body may not say, checked before it is read. */
+  /** The rules for bodies, checked before the body is read. */
   readonly bodyGuard: BodyGuard
   /** Checks every bound of the specification; throws a GatewayError that names the member at fault. */
   readRequest(body: JsonObject, envelope: RequestEnvelope): RequestSummary
-  /** Where below its base address an upstream takes this request. */
+  /** The upstream path of this request, below the base address. */
   upstreamPath(reading: RequestSummary, model: string): string
   /** The members the gateway owns, for this target. */
   requestEdits(reading: RequestSummary, target: RelayTarget): readonly JsonEdit[]
-  /** A unary answer as it passes; undefined where it is no answer of this protocol. */
+  /** Relays a unary response; undefined if it is not a response of this protocol. */
   relayResponse(text: string, outline: JsonOutline, context: RelayContext): RelayedResponse | undefined
   relayStream(context: RelayContext): StreamRelay
 
@@ -263,13 +266,13 @@ export interface Protocol {
   encodeError(error: GatewayError, context: ErrorContext): Json
 }
 
-/** How models are shown to clients of a protocol. */
+/** The model list of a protocol. */
 export interface ModelListing {
-  /** It shows what can be called over any of these. */
+  /** Lists the models that any of these can call. */
   readonly over: readonly ProtocolId[]
-  /** The model's name in a path's open end, where that holds more than the name. */
+  /** The model's name in a path's open end, if that contains more. */
   nameIn?(rest: string): string
   encodeModel(card: ModelCard): Json
-  /** The page of the list that the query asks for; all of it where it asks for none. */
+  /** The requested page of the list; the whole list if the query requests none. */
   encodeModels(cards: readonly ModelCard[], query: URLSearchParams): Json
 }

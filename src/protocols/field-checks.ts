@@ -1,5 +1,5 @@
-// Checks for the protocols' validators. A check knows what a value must be; the member it is put on says where it
-// stands, and only when it fails, so that a sound request costs no paths. A null member counts as absent.
+// Checks for the protocols' validators. A check states what a value must be; the member adds its path, and only when
+// the check fails, so that a valid request costs no paths. A null member counts as absent.
 
 import type { ErrorCode } from "../canonical/error-codes.ts"
 import { GatewayError } from "../canonical/gateway-error.ts"
@@ -7,7 +7,7 @@ import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
 
 export type FieldCheck<T> = (value: Json) => T
 
-/** A value that is not what it must be, on its way up to where its whole path is known. */
+/** An invalid value, thrown up to where its whole path is known. */
 export class FieldMismatch extends Error {
   override readonly name = "Misfit"
   path = ""
@@ -33,7 +33,7 @@ export function checkAt<T>(step: string, check: FieldCheck<T>, value: Json): T {
   }
 }
 
-/** Runs a whole validator; what misfits becomes an error that names the member. */
+/** Runs a whole validator; a mismatch becomes an error that names the member. */
 export function runFieldChecks<T>(validate: () => T): T {
   try {
     return validate()
@@ -43,7 +43,7 @@ export function runFieldChecks<T>(validate: () => T): T {
   }
 }
 
-/** A value that is refused whatever it is. The sentence is made when the whole path is known. */
+/** Refuses any value. The message is built when the whole path is known. */
 export function refuseField(code: ErrorCode, sentence: (path: string) => string): FieldMismatch {
   return new FieldMismatch(code, sentence)
 }
@@ -56,12 +56,12 @@ function missingField(): FieldMismatch {
   return new FieldMismatch("missing_parameter", (path) => `\`${path}\` is required.`)
 }
 
-/** The member of this name, which may be absent. */
+/** An optional member. */
 export function optional<T>(name: string, check: FieldCheck<T>): (value: Json | undefined) => T | undefined {
   return (value) => (value === undefined || value === null ? undefined : checkAt(name, check, value))
 }
 
-/** The member of this name, which must be there. */
+/** A required member. */
 export function required<T>(name: string, check: FieldCheck<T>): (value: Json | undefined) => T {
   return (value) => {
     if (value === undefined || value === null) throw missingField().under(name)

@@ -16,13 +16,13 @@ function refusal(provider: Json): { code: string; message: string; param: string
 }
 
 describe("the `provider` object", () => {
-  test("may be left out, be null or empty, and its members too", () => {
+  test("`provider` may be absent, null or empty, and so may its members", () => {
     for (const provider of [undefined, null, {}, { order: null, max_price: null, hedge: null, fallback: [] }]) {
       expect(read(provider)).toEqual({ fallback: [] })
     }
   })
 
-  test("is read with all its members", () => {
+  test("all members of `provider` are read", () => {
     const wishes = {
       routing: "cost",
       fallback: ["a/b"],
@@ -57,31 +57,34 @@ describe("the `provider` object", () => {
     expect(read({ ...empty, ...refused })).toEqual({ fallback: [] })
   })
 
-  test("tells of a hedge that is not wished, which its key may wish", () => {
+  test("a hedge that is false is kept, because the key's default may enable it", () => {
     expect(read({ hedge: false })).toEqual({ fallback: [], hedge: false })
   })
 
-  test("may ask for what is free, and limit one price alone", () => {
+  test("a price limit may be zero, and may limit only one price", () => {
     expect(read({ max_price: { prompt: 0 } }).maxPrice).toEqual({ prompt: 0 })
     expect(read({ max_price: { completion: "0.000001" } }).maxPrice).toEqual({ completion: 0.000001 })
     expect(read({ max_price: {} }).maxPrice).toEqual({})
   })
 
-  test.each(["order", "only", "ignore"])("refuses in %s what is no list of provider ids, and says where", (name) => {
-    const message = (path: string, expected: string) => ({
-      code: "invalid_parameter",
-      message: `\`${path}\` must be ${expected}.`,
-      param: path,
-    })
-    expect(refusal({ [name]: "openai" })).toEqual(message(`provider.${name}`, "an array"))
-    expect(refusal({ [name]: ["a", ""] })).toEqual(message(`provider.${name}[1]`, "a string that is not empty"))
-    expect(refusal({ [name]: [null] })).toEqual(message(`provider.${name}[0]`, "a string that is not empty"))
-    expect(refusal({ [name]: Array(51).fill("a") })).toEqual(message(`provider.${name}`, "at most 50 provider ids"))
-    expect(read({ [name]: Array(50).fill("a") })).toHaveProperty(name)
-  })
+  test.each(["order", "only", "ignore"])(
+    "a value of %s that is not a list of provider ids is refused with its path",
+    (name) => {
+      const message = (path: string, expected: string) => ({
+        code: "invalid_parameter",
+        message: `\`${path}\` must be ${expected}.`,
+        param: path,
+      })
+      expect(refusal({ [name]: "openai" })).toEqual(message(`provider.${name}`, "an array"))
+      expect(refusal({ [name]: ["a", ""] })).toEqual(message(`provider.${name}[1]`, "a string that is not empty"))
+      expect(refusal({ [name]: [null] })).toEqual(message(`provider.${name}[0]`, "a string that is not empty"))
+      expect(refusal({ [name]: Array(51).fill("a") })).toEqual(message(`provider.${name}`, "at most 50 provider ids"))
+      expect(read({ [name]: Array(50).fill("a") })).toHaveProperty(name)
+    },
+  )
 
   test.each(["strict", "require_parameters", "hedge", "explain", "report"])(
-    "refuses in %s what is not a yes or no",
+    "a value of %s that is not a boolean is refused",
     (name) => {
       for (const value of ["true", 1, {}, []]) {
         expect(refusal({ [name]: value }).message).toBe(`\`provider.${name}\` must be true or false.`)
@@ -90,7 +93,7 @@ describe("the `provider` object", () => {
   )
 
   test.each([["two"], ["-1"], [-0.1], ["1e3"], [""], [true], [["1"]], [{ usd: 1 }]])(
-    "refuses the price %p",
+    "the price limit %p is refused",
     (price) => {
       for (const name of ["prompt", "completion"]) {
         expect(refusal({ max_price: { [name]: price } })).toEqual({
@@ -102,7 +105,7 @@ describe("the `provider` object", () => {
     },
   )
 
-  test("takes OpenRouter's words for the strategy, and for no fallbacks", () => {
+  test("OpenRouter's members for sorting and fallbacks are accepted", () => {
     expect(read({ sort: "price" })).toEqual({ strategy: "cost", fallback: [] })
     expect(read({ sort: "latency", routing: "latency" })).toEqual({ strategy: "latency", fallback: [] })
     expect(read({ allow_fallbacks: true })).toEqual({ fallback: [] })
@@ -120,7 +123,7 @@ describe("the `provider` object", () => {
     }
   })
 
-  test("refuses members it does not have, and says which it has", () => {
+  test("unknown members of `provider` are refused with a list of the known ones", () => {
     expect(refusal({ speed: "fast" }).message).toBe(
       "`provider.speed` is not a member of the routing extension. It has: routing, fallback, strict, order, only, ignore, max_price, require_parameters, hedge, explain, report, sort, allow_fallbacks.",
     )

@@ -1,4 +1,4 @@
-// What the gateway adds to every protocol's request body: the `provider` object, and members no request may carry.
+// The gateway's additions to every protocol's request body: the `provider` object, and members that are always refused.
 
 import { type MaxPrice, type RoutingOptions, type RoutingStrategy, STRATEGIES } from "../canonical/chat/chat-request.ts"
 import { excerpt, GatewayError } from "../canonical/gateway-error.ts"
@@ -23,13 +23,13 @@ import {
 /** For readings that send no header of the caller's along. */
 export const NO_HEADERS: Readonly<Record<string, string>> = {}
 
-/** The reading of a request whose answer comes whole. */
-export function summarizeUnaryRequest({ identifiers, ...asked }: UnaryRequestFields): RequestSummary {
-  const whole = { ...asked, stream: false, framing: "events", usageAsked: true, headers: NO_HEADERS } as const
+/** The summary of a request with a unary response. */
+export function summarizeUnaryRequest({ identifiers, ...fields }: UnaryRequestFields): RequestSummary {
+  const whole = { ...fields, stream: false, framing: "events", usageRequested: true, headers: NO_HEADERS } as const
   return identifiers ? { ...whole, identifiers } : whole
 }
 
-interface UnaryRequestFields extends Pick<RequestSummary, "operation" | "model" | "routing" | "asks"> {
+interface UnaryRequestFields extends Pick<RequestSummary, "operation" | "model" | "routing" | "outputLimits"> {
   readonly identifiers?: RequestSummary["identifiers"] | undefined
 }
 
@@ -48,7 +48,7 @@ function saltIdentifiers({ identifiers }: RequestSummary, { salt }: RelayTarget)
   return identifiers.map(({ path, value }) => ({ path, set: JSON.stringify(salt(value)) }))
 }
 
-/** The members of these names that identify somebody; undefined where there are none, as in most requests. */
+/** The members of these names that identify a user; undefined if there are none, as in most requests. */
 export function readIdentifiers(
   holder: JsonObject,
   names: readonly string[],
@@ -74,10 +74,10 @@ export function removeFallbackList({ routing: { fallbackList } }: RequestSummary
 }
 
 const MODEL = ["model"]
-/** The routing extension is the gateway's own, and goes no further. */
+/** The routing extension is for the gateway only and is not forwarded. */
 const UNROUTED: JsonEdit = { path: ["provider"], remove: true }
 
-/** For protocols whose answers always come whole. */
+/** For protocols with unary responses only. */
 export function rejectStreaming(): never {
   throw new Error("this protocol has no streams")
 }
@@ -89,7 +89,7 @@ const KNOWN = [
   ...["hedge", "explain", "report", "sort", "allow_fallbacks"],
 ]
 
-/** Members of OpenRouter's that this gateway has no such thing for, with what comes nearest. */
+/** OpenRouter's members without a counterpart here, with the nearest alternative. */
 const ROUTER_MEMBERS: Readonly<Record<string, string>> = {
   data_collection: "Name the providers you trust in `provider.only`",
   zdr: "Name the providers you trust in `provider.only`",
@@ -117,11 +117,11 @@ const SORTS: ReadonlyMap<Json, RoutingStrategy> = new Map([
   ["price", "cost"],
   ["latency", "latency"],
 ])
-/** OpenRouter's word for the strategy. */
+/** OpenRouter's member for the strategy. */
 const sort = optional("sort", (value) => {
-  const wished = SORTS.get(value)
-  if (!wished) throw fieldMismatch("`price` or `latency`; `provider.routing` also has `quality`")
-  return wished
+  const requested = SORTS.get(value)
+  if (!requested) throw fieldMismatch("`price` or `latency`; `provider.routing` also has `quality`")
+  return requested
 })
 const allowFallbacks = optional("allow_fallbacks", boolean)
 const order = optional("order", providerIds)
@@ -168,27 +168,27 @@ const provider = optional("provider", (value): RoutingOptions => {
 })
 
 function readStrategy({ routing, sort: sorted }: JsonObject): RoutingStrategy | undefined {
-  const wished = strategy(routing)
+  const requested = strategy(routing)
   const bySort = sort(sorted)
-  if (wished && bySort && wished !== bySort)
+  if (requested && bySort && requested !== bySort)
     throw fieldMismatch("left out where `provider.routing` is sent").under("sort")
-  return wished ?? bySort
+  return requested ?? bySort
 }
 
-/** Told also where it is not wished: a key may wish it. */
-function readHedge({ hedge: asked }: JsonObject): Pick<RoutingOptions, "hedge"> {
-  const wished = hedge(asked)
-  return wished === undefined ? {} : { hedge: wished }
+/** Also set if false, because a key's default may enable it. */
+function readHedge({ hedge: value }: JsonObject): Pick<RoutingOptions, "hedge"> {
+  const requested = hedge(value)
+  return requested === undefined ? {} : { hedge: requested }
 }
 
-/** Where it may go. A list of nobody asks for nothing. */
+/** The allowed providers. An empty list has no effect. */
 function readProviderFilters(wishes: JsonObject): Partial<RoutingOptions> {
   const first = order(wishes.order) ?? []
   const allowed = only(wishes.only) ?? []
   const ignored = ignore(wishes.ignore) ?? []
   const most = maxPrice(wishes.max_price)
   const isAlone = allowFallbacks(wishes.allow_fallbacks) === false
-  // Those that are named in an order are no fallbacks of one another.
+  // Without fallbacks, `order` limits the request to its providers.
   const listed = allowed.length === 0 && isAlone ? first : allowed
   return {
     ...(first.length > 0 && { order: first }),
@@ -214,12 +214,12 @@ function price(value: Json): number {
   throw fieldMismatch('a price in USD per million tokens, such as 2.5 or "2.5"')
 }
 
-/** The routing extension, as its member `provider` says it. */
+/** Reads the routing extension in the member `provider`. */
 export function readRouting(member: Json | undefined): RoutingOptions {
   return provider(member) ?? NO_ROUTING_OPTIONS
 }
 
-/** As `readRouting`, of a body that is being decoded: what names models for the gateway goes no further. */
+/** Like `readRouting`, for a body that is being decoded: members that name models for the gateway are claimed. */
 export function takeRouting(take: (name: string) => Json | undefined): RoutingOptions {
   take("models")
   take("fallbacks")
@@ -256,13 +256,13 @@ function conflictingModel(): FieldMismatch {
 }
 
 interface ModelChoiceOptions {
-  /** The model of a body that names none. */
+  /** The default model. */
   readonly usual?: string
   /** The open part of the request's path, which names the model in the body's place unless it is empty. */
   readonly rest?: string | undefined
 }
 
-/** The model that a request names, and where its caller wishes it to go. */
+/** The model of a request, and its routing options. */
 export function readModelChoice(
   body: JsonObject,
   { usual, rest }: ModelChoiceOptions = {},
@@ -279,7 +279,7 @@ export function readModelChoice(
   return { model, routing: { ...wishes, fallback: listed.slice(skipped), fallbackList: { member, skipped } } }
 }
 
-/** As `readChoice`, in protocols whose path names the model. */
+/** Like `readChoice`, for protocols with the model in the path. */
 export function readRoutingOptions(body: JsonObject): RoutingOptions {
   const wishes = readRouting(body.provider)
   if (!isPresent(body.models) && !isPresent(body.fallbacks)) return wishes
@@ -307,14 +307,14 @@ function unknownMember(name: string, known: readonly string[]): GatewayError {
   return new GatewayError("invalid_parameter", message, { param })
 }
 
-/** The caller names a model; where it is served and with which credential is the operator's to say. */
+/** The caller names a model; the operator decides where it is served and with which credential. */
 const destination: ValueRefusal = () =>
   refuseField(
     "unsupported_parameter",
     (path) => `\`${path}\` cannot be set in a request: the gateway's configuration sets where a model is served.`,
   )
 
-/** What would let the host run another model than the one that is authorised and billed. */
+/** Members that would let the host run another model than the authorised and billed one. */
 export const modelChoice: ValueRefusal = () =>
   refuseField(
     "unsupported_parameter",
@@ -322,26 +322,26 @@ export const modelChoice: ValueRefusal = () =>
       `\`${path}\` may make the provider use another model than the one that is billed. List fallback models in \`provider.fallback\`.`,
   )
 
-/** Of this member one setting is known that chooses nothing: Google's thinking. */
+/** The only allowed setting in this member is Google's thinking, which selects no model. */
 const extraBody: ValueRefusal = (value, holder) => {
   const inner = objectWith(value, "google")
   return inner && objectWith(inner, "thinking_config") ? undefined : modelChoice(value, holder)
 }
 
-/** The member's value, where the object holds nothing else. */
+/** The member's value, if the object has no other member. */
 function objectWith(value: Json, name: string): JsonObject | undefined {
   if (!isObject(value) || Object.keys(value).some((key) => key !== name)) return undefined
   const held = value[name] ?? null
   return isObject(held) ? held : undefined
 }
 
-/** Names of the output limit at other hosts: a host that knows one would obey it beside the protocol's own. */
+/** Names of the output limit at other hosts: a host that knows one would obey it in addition to the protocol's own. */
 const LIMITS = [
   ...["max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "max_gen_len"],
   ...["max_tokens_to_sample", "num_predict", "n_predict"],
 ]
 
-/** Of names that are none of the protocol's own. */
+/** Refuses names of the output limit that are not the protocol's own. */
 export function foreignLimits(own: readonly string[]): NonNullable<ObjectRules["refused"]> {
   const ownForms = own.flatMap(foldedForms)
   const foreign = LIMITS.filter((name) => !foldedForms(name).some((form) => ownForms.includes(form)))
@@ -354,7 +354,7 @@ function foreignLimit(own: readonly string[]): ValueRefusal {
     refuseField("unsupported_parameter", (path) => `\`${path}\` is another protocol's limit. Send ${right} instead.`)
 }
 
-/** What no request may say at its top, in any protocol; `limits` are the protocol's own names of the output limit. */
+/** Members that every protocol refuses at the top level; `limits` are the protocol's own names of the output limit. */
 export function refusedAtTop(limits: readonly string[]): NonNullable<ObjectRules["refused"]> {
   return {
     ...Object.fromEntries(["api_base", "api_key", "base_url", "custom_host"].map((name) => [name, destination])),
@@ -366,7 +366,7 @@ export function refusedAtTop(limits: readonly string[]): NonNullable<ObjectRules
   }
 }
 
-/** Accounts at a provider are shared by tenants, so what names an object there is nobody's to send. */
+/** Tenants share accounts at a provider, so callers may not name objects of an account. */
 export const accountObject: ValueRefusal = () =>
   refuseField(
     "unsupported_parameter",
@@ -374,7 +374,7 @@ export const accountObject: ValueRefusal = () =>
       `\`${path}\` references an object in the provider's account, which callers share. Send its content instead.`,
   )
 
-/** Members of every protocol that name objects of an account. */
+/** Members in all protocols that name objects of an account. */
 export const ACCOUNT_OBJECTS: Readonly<Record<string, ValueRefusal>> = Object.fromEntries(
   [
     ...["file_id", "file_ids", "container_id", "vector_store_ids", "collection_ids", "skill_id"],

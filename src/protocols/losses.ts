@@ -1,4 +1,4 @@
-// The naming of what is lost, with its weight.
+// Builds losses, with their weight.
 import { isObject, type Json } from "../canonical/json.ts"
 import type { Loss } from "../canonical/loss.ts"
 
@@ -18,7 +18,7 @@ export const approximated: LossBuilders = {
   meaning: (path, why) => ({ path, weight: "meaning", how: "approximated", why }),
 }
 
-/** What an event that only its own protocol knows would have told, each by its path. */
+/** The paths in an event that only its own protocol knows. */
 export function foreignPaths(value: Json): string[] {
   return isObject(value) ? Object.keys(value) : ["stream"]
 }

@@ -1,11 +1,11 @@
-// The data of an event, read; and what an observer says of data that cannot be.
+// Parses an event's data, and reports data that cannot be parsed.
 
 import type { StreamEvent } from "../canonical/chat/stream-event.ts"
 import { GatewayError } from "../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
 import { decodeByteText } from "../transport/json/byte-text.ts"
 
-/** What stands in byte text; undefined where it is no JSON. */
+/** Parses byte text; undefined if it is not JSON. */
 export function parseData(data: string): Json | undefined {
   try {
     return JSON.parse(decodeByteText(data))
@@ -14,7 +14,7 @@ export function parseData(data: string): Json | undefined {
   }
 }
 
-/** As `parseData`, of protocols whose events are objects. */
+/** Like `parseData`, for protocols with objects as events. */
 export function parseEvent(data: string): JsonObject | undefined {
   const value = parseData(data)
   return isObject(value) ? value : undefined

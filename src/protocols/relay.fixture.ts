@@ -11,14 +11,14 @@ export function streamReading(operation: string): RequestSummary {
     model: "a/b",
     stream: true,
     framing: "events",
-    usageAsked: true,
-    asks: { candidates: 1 },
+    usageRequested: true,
+    outputLimits: { candidates: 1 },
     routing,
     headers: {},
   }
 }
 
-/** What passes, in byte text, and what the observer has told. */
+/** The forwarded byte text, and the observer's events. */
 export function relaying(relay: StreamRelay) {
   const events: StreamEvent[] = []
   const tee = new Tee<StreamEvent>({
@@ -42,7 +42,7 @@ export function relaying(relay: StreamRelay) {
   return {
     events,
     push: (piece: string) => textOf(tee.push(fromByteText(piece))),
-    /** The rest, once the upstream has said all. */
+    /** The rest, when the upstream has ended. */
     finish() {
       const passed = textOf(tee.finish())
       tee.conclude()

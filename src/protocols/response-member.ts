@@ -1,8 +1,8 @@
-// One member of an answer, parsed without the rest of it.
+// Parses one member of a response without the rest.
 import type { Json } from "../canonical/json.ts"
 import { findMember, type JsonOutline } from "../transport/json/json-scan.ts"
 
-/** A member that is a string without escapes; undefined where it is not. */
+/** A string member without escapes; undefined otherwise. */
 export function memberText(text: string, outlined: JsonOutline, name: string): string | undefined {
   const found = findMember(outlined, name)
   if (!found || text.charCodeAt(found.valueStart) !== QUOTE) return undefined
@@ -12,7 +12,7 @@ export function memberText(text: string, outlined: JsonOutline, name: string): s
 
 const QUOTE = 0x22
 
-/** Undefined where it is absent or no JSON. Strings in it are byte text still. */
+/** Undefined if it is absent or invalid. Its strings are still byte text. */
 export function memberValue(text: string, outlined: JsonOutline, name: string): Json | undefined {
   const found = findMember(outlined, name)
   if (!found) return undefined

@@ -4,7 +4,7 @@ import { toGatewayError, type UpstreamErrorText } from "./upstream-errors.ts"
 const ANTHROPIC =
   "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."
 
-describe("an account of ours that is out of credit", () => {
+describe("a gateway account without credit", () => {
   test.each<[number, UpstreamErrorText]>([
     [400, { type: "invalid_request_error", message: ANTHROPIC }],
     [
@@ -19,19 +19,27 @@ describe("an account of ours that is out of credit", () => {
     [402, { message: "Insufficient Balance" }],
     [402, { type: "billing_error" }],
     [403, { code: "insufficient_credits" }],
-  ])("told with %p is not the caller's fault, and another account may answer: %p", (status, said) => {
-    const error = toGatewayError(said, { status })
-    expect(error).toMatchObject({ code: "upstream_unavailable", owner: "gateway", upstreamStatus: status })
-    expect(error.message).not.toContain("Billing")
-  })
+  ])(
+    "an error with status %p about exhausted credit is the gateway's, not the caller's: %p",
+    (status, upstreamError) => {
+      const error = toGatewayError(upstreamError, { status })
+      expect(error).toMatchObject({ code: "upstream_unavailable", owner: "gateway", upstreamStatus: status })
+      expect(error.message).not.toContain("Billing")
+    },
+  )
 
   test("a caller cannot make the gateway's account look out of credit", () => {
-    const said = { type: "invalid_request_error", message: `Unknown tool "${ANTHROPIC}".` }
-    expect(toGatewayError(said, { status: 400 })).toMatchObject({ code: "invalid_parameter", owner: "caller" })
+    const upstreamError = { type: "invalid_request_error", message: `Unknown tool "${ANTHROPIC}".` }
+    expect(toGatewayError(upstreamError, { status: 400 })).toMatchObject({ code: "invalid_parameter", owner: "caller" })
   })
 
-  test("an account of ours that is out of credit is not what every limit's billing page is", () => {
-    const said = { message: "Rate limit reached. Visit https://console.example.com/settings/billing to upgrade." }
-    expect(toGatewayError(said, { status: 429 })).toMatchObject({ code: "upstream_rate_limited", owner: "upstream" })
+  test("a rate limit that links to a billing page is not a lack of credit", () => {
+    const upstreamError = {
+      message: "Rate limit reached. Visit https://console.example.com/settings/billing to upgrade.",
+    }
+    expect(toGatewayError(upstreamError, { status: 429 })).toMatchObject({
+      code: "upstream_rate_limited",
+      owner: "upstream",
+    })
   })
 })

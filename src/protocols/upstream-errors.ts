@@ -1,10 +1,10 @@
-// What an upstream's error means to us, whatever shape it came in: whose doing it is, and whether another may answer.
+// Classifies an upstream's error, in any shape: the responsible party, and if another target may answer.
 
 import type { ErrorCode } from "../canonical/error-codes.ts"
 import { GatewayError } from "../canonical/gateway-error.ts"
 import type { Json } from "../canonical/json.ts"
 
-/** What an upstream said, out of its protocol's shape. */
+/** An upstream's error, independent of its protocol. */
 export interface UpstreamErrorText {
   readonly message?: string | undefined
   readonly code?: string | undefined
@@ -12,25 +12,25 @@ export interface UpstreamErrorText {
   readonly param?: string | undefined
 }
 
-/** What is known beside the words. */
+/** Facts outside the error's body. */
 export interface UpstreamErrorContext {
-  /** Absent inside a stream that began well and names none. */
+  /** Absent for an error inside a stream without a status. */
   readonly status?: number | undefined
   readonly retryAfterMs?: number | undefined
 }
 
-export function toGatewayError(said: UpstreamErrorText, { status, retryAfterMs }: UpstreamErrorContext): GatewayError {
-  const told = { upstreamStatus: status, retryAfterMs }
-  if (isCreditExhausted(said, status)) return creditExhaustedError(told)
-  if (status === 429 || isLimit(said)) return rateLimitedError(told)
-  if (isRefusal(status) || concernsCredential(said)) return credentialRefusedError(told)
-  const isCallers = status === 400 || status === 413 || status === 422 || said.type === "invalid_request_error"
-  // What is not found is the model's name there, which is ours, whatever type it is told with.
-  if (isCallers && status !== 404) return callerError(said)
-  return upstreamUnavailableError(status, told)
+export function toGatewayError(error: UpstreamErrorText, { status, retryAfterMs }: UpstreamErrorContext): GatewayError {
+  const details = { upstreamStatus: status, retryAfterMs }
+  if (isCreditExhausted(error, status)) return creditExhaustedError(details)
+  if (status === 429 || isLimit(error)) return rateLimitedError(details)
+  if (isRefusal(status) || concernsCredential(error)) return credentialRefusedError(details)
+  const isCallers = status === 400 || status === 413 || status === 422 || error.type === "invalid_request_error"
+  // A 404 concerns the model's name there, which the gateway chose, whatever type the error has.
+  if (isCallers && status !== 404) return callerError(error)
+  return upstreamUnavailableError(status, details)
 }
 
-/** A word or number of a wire error as text, bounded. */
+/** A string or number of a wire error as bounded text. */
 export function boundedText(value: Json | undefined): string | undefined {
   if (typeof value === "number") return String(value)
   return typeof value === "string" && value !== "" ? value.slice(0, 2000) : undefined
@@ -50,10 +50,12 @@ function isRefusal(status: number | undefined): boolean {
 
 const CREDIT_EXHAUSTED_CODE =
   /^(insufficient_quota|billing_hard_limit_reached|billing_not_active|billing_error|insufficient_(balance|credits?))$/
-/** Only as it begins: with status 400 a provider may quote its caller, who shall not be able to say this. */
+/**
+ * Matched only at the beginning: with status 400 a provider may quote its caller, who must not be able to forge this.
+ */
 const CREDIT_EXHAUSTED_TEXT = /^(Your credit balance is too low|You have reached your specified API usage limits)/
 
-/** The account there is ours, and so is its money, whatever status it is told with. */
+/** The account and its balance are the gateway's, whatever the status. */
 function isCreditExhausted(
   { code = "", type = "", message = "" }: UpstreamErrorText,
   status: number | undefined,
@@ -70,15 +72,15 @@ function isLimit({ code, type }: UpstreamErrorText): boolean {
   return type === "rate_limit_error" || code === "rate_limit_exceeded" || type === "RESOURCE_EXHAUSTED"
 }
 
-/** The caller's key never goes to a provider, so what that says of a key is about ours. Some say it with status 400. */
+/** The caller's key never goes to a provider, so an error about a key concerns the gateway's. Some have status 400. */
 function concernsCredential({ code, type, message = "" }: UpstreamErrorText): boolean {
   if (code === "invalid_api_key" || type === "authentication_error" || type === "permission_error") return true
   return /\bapi[ _-]?key\b/i.test(message)
 }
 
-function callerError(said: UpstreamErrorText): GatewayError {
-  const message = said.message ?? "The provider rejected the request without a reason."
-  return new GatewayError(callerErrorCode(said), message, { owner: "caller", param: said.param })
+function callerError(error: UpstreamErrorText): GatewayError {
+  const message = error.message ?? "The provider rejected the request without a reason."
+  return new GatewayError(callerErrorCode(error), message, { owner: "caller", param: error.param })
 }
 
 const TOO_LONG =
@@ -96,22 +98,25 @@ interface UpstreamErrorDetails {
   readonly retryAfterMs?: number | undefined
 }
 
-function rateLimitedError(told: UpstreamErrorDetails): GatewayError {
+function rateLimitedError(details: UpstreamErrorDetails): GatewayError {
   const message = "The provider rate-limits the gateway. Try again later."
-  return new GatewayError("upstream_rate_limited", message, { owner: "upstream", ...told })
+  return new GatewayError("upstream_rate_limited", message, { owner: "upstream", ...details })
 }
 
-function creditExhaustedError(told: UpstreamErrorDetails): GatewayError {
+function creditExhaustedError(details: UpstreamErrorDetails): GatewayError {
   const message = "The gateway's account at the provider is out of credit."
-  return new GatewayError("upstream_unavailable", message, { owner: "gateway", ...told })
+  return new GatewayError("upstream_unavailable", message, { owner: "gateway", ...details })
 }
 
-function credentialRefusedError(told: UpstreamErrorDetails): GatewayError {
+function credentialRefusedError(details: UpstreamErrorDetails): GatewayError {
   const message = "The provider rejected the gateway's credential."
-  return new GatewayError("upstream_unavailable", message, { owner: "gateway", ...told })
+  return new GatewayError("upstream_unavailable", message, { owner: "gateway", ...details })
 }
 
-function upstreamUnavailableError(status: number | undefined, told: UpstreamErrorDetails): GatewayError {
+function upstreamUnavailableError(status: number | undefined, details: UpstreamErrorDetails): GatewayError {
   const message = `The provider answered ${status === undefined ? "with an error" : `with status ${status}`}.`
-  return new GatewayError("upstream_unavailable", message, { owner: status === 404 ? "gateway" : "upstream", ...told })
+  return new GatewayError("upstream_unavailable", message, {
+    owner: status === 404 ? "gateway" : "upstream",
+    ...details,
+  })
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { crowdedFolders, missingCodecFiles } from "./file-layout.ts"
+import { crowdedFolders, misplacedCodecExports, missingCodecFiles } from "./file-layout.ts"
 import { type SourceFile, sourceFiles } from "./sources.ts"
 
 test("no folder of src/ has more than 20 source files on one level", () => {
@@ -25,6 +25,17 @@ test("a codec without one of the shared files is reported", () => {
 test("a protocol that clients speak has to read requests and write responses", () => {
   expect(missingWithout("openai-chat/encode/encode-response.ts")).toEqual([
     "protocols/chat/openai-chat/encode/encode-response.ts is missing",
+  ])
+})
+
+test("every chat codec exports a shared function from the file that its siblings use", () => {
+  expect(misplacedCodecExports(sourceFiles())).toEqual([])
+})
+
+test("a codec that exports a shared function from another file is reported", () => {
+  const moved = { path: "protocols/chat/openai-chat/relay-response.ts", text: "export function decodeFinish() {}" }
+  expect(misplacedCodecExports([moved])).toEqual([
+    "protocols/chat/openai-chat/relay-response.ts exports decodeFinish, which belongs in finish-reasons.ts",
   ])
 })
 

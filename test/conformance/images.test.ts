@@ -14,7 +14,7 @@ recorded("a recorded request is read, and written again as it was", () => {
   for (const body of asked) {
     const read = ingress?.decodeRequest(body)
     const model = String(body.model)
-    expect(read && upstream?.encodeRequest(read, { model, speaks: false, losses: [] })).toEqual(body)
+    expect(read && upstream?.encodeRequest(read, { model, returnsText: false, losses: [] })).toEqual(body)
   }
 })
 

@@ -206,8 +206,8 @@ function readingOf(operation: string): RequestSummary {
     model: "a/b",
     stream: true,
     framing: "events",
-    usageAsked: true,
-    asks: { candidates: 1 },
+    usageRequested: true,
+    outputLimits: { candidates: 1 },
     routing,
     headers: {},
   }

@@ -221,7 +221,7 @@ describe("a unary answer", () => {
 
 describe("a stream", () => {
   /** What the client gets when the upstream sends these pieces, each on its own. */
-  async function streamed(pieces: readonly Uint8Array[], usageAsked: boolean): Promise<string> {
+  async function streamed(pieces: readonly Uint8Array[], usageRequested: boolean): Promise<string> {
     upstream.script = async (_, reply) => {
       reply.stream()
       for (const piece of pieces) {
@@ -230,7 +230,7 @@ describe("a stream", () => {
       }
       reply.end()
     }
-    const options = usageAsked ? { stream_options: { include_usage: true } } : {}
+    const options = usageRequested ? { stream_options: { include_usage: true } } : {}
     const messages = [{ role: "user", content: "hi" }]
     const response = await gateway.chat({ model: "test/model", messages, stream: true, ...options })
     expect(response.status).toBe(200)

@@ -83,8 +83,8 @@ function eventsOf({ id, candidates, usage }: ChatResponse): StreamEvent[] {
 }
 
 export function encodeContext(): ClientResponseContext {
-  const asked = { model: "a/b", tools: [], settings: {}, stream: true, routing: { fallback: [] } }
-  const usual = { asked, unixTime: 1_700_000_000, usageAsked: true, framing: "events" } as const
+  const request = { model: "a/b", tools: [], settings: {}, stream: true, routing: { fallback: [] } }
+  const usual = { request, unixTime: 1_700_000_000, usageRequested: true, framing: "events" } as const
   return { id: "abcdefghijklmnopqrstuvwx", model: "a/b", ...usual, losses: [] }
 }
 

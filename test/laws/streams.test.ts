@@ -43,8 +43,8 @@ function sayableIn(protocol: string): StreamTraits {
 }
 
 function context(): ClientResponseContext {
-  const asked = { model: "a/b", tools: [], settings: {}, stream: true, routing: { fallback: [] } }
-  const usual = { asked, unixTime: 1_700_000_000, usageAsked: true, framing: "events", losses: [] } as const
+  const request = { model: "a/b", tools: [], settings: {}, stream: true, routing: { fallback: [] } }
+  const usual = { request, unixTime: 1_700_000_000, usageRequested: true, framing: "events", losses: [] } as const
   return { id: "abcdefghijklmnopqrstuvwx", model: "a/b", ...usual, losses: [] }
 }
 

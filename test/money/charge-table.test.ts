@@ -96,7 +96,7 @@ for (const way of WAYS) {
     })
 
     test("upstream ended without usage: the answer shows what is charged, and marks it as an estimate", async () => {
-      const { id, text, usageMark } = await hear({ ...asking(way, "usage-missing"), usageAsked: true })
+      const { id, text, usageMark } = await hear({ ...asking(way, "usage-missing"), usageRequested: true })
       const receipt = await books.receipt(id)
       expect(usageShown(way.protocol, text)).toEqual(tokensOf(receipt.cost))
       // A stream's head has left before anything is counted: there the receipt has the mark.
@@ -104,7 +104,7 @@ for (const way of WAYS) {
     })
 
     test("a reported usage passes as it was reported, without a mark", async () => {
-      const { text, usageMark } = await hear({ ...asking(way), usageAsked: true })
+      const { text, usageMark } = await hear({ ...asking(way), usageRequested: true })
       expect(usageShown(way.protocol, text)).toEqual(billed(lastBill()))
       expect(usageMark).toBeNull()
     })

@@ -10,7 +10,7 @@ export interface MoneyRequest {
   readonly model: string
   readonly stream: boolean
   /** Whether a stream of chat completions shall tell what was used; others always do. */
-  readonly usageAsked?: boolean
+  readonly usageRequested?: boolean
   readonly text?: string
   readonly maxTokens?: number
   readonly fallback?: readonly string[]
@@ -89,7 +89,7 @@ function bodyOf(asking: MoneyRequest): object {
   const limit = maxTokens === undefined ? {} : { [LIMITS[protocol]]: maxTokens }
   if (protocol === "openai-responses") return { model, input: text, ...limit, ...provider }
   const must = protocol === "anthropic-messages" ? { max_tokens: 1000 } : {}
-  const options = asking.stream && asking.usageAsked ? { stream_options: { include_usage: true } } : {}
+  const options = asking.stream && asking.usageRequested ? { stream_options: { include_usage: true } } : {}
   return { model, messages: [{ role: "user", content: text }], ...must, ...limit, ...options, ...provider }
 }
 

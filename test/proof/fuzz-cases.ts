@@ -158,8 +158,8 @@ const READING = {
   model: "",
   stream: true,
   framing: "events",
-  usageAsked: true,
-  asks: { candidates: 1 },
+  usageRequested: true,
+  outputLimits: { candidates: 1 },
   routing: { fallback: [] },
   headers: {},
 } as const

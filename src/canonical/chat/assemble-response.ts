@@ -1,4 +1,4 @@
-// A stream folded into the answer it spells out.
+// Assembles a stream's events into a whole response.
 
 import type { CandidateFinish, ChatResponse, TokenLogprob } from "./chat-response.ts"
 import type { Citation, ContentPart } from "./content-part.ts"

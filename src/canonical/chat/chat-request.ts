@@ -1,4 +1,4 @@
-// A request, in no vendor's words: instructions, turns, tools, settings, and where the caller wishes it to go.
+// A vendor-neutral chat request: instructions, turns, tools, settings, and routing options.
 
 import type { Json } from "../json.ts"
 import type { PassthroughFields } from "../passthrough-fields.ts"
@@ -18,7 +18,7 @@ export interface ChatRequest {
 }
 
 export interface ConversationTurn {
-  /** Where it stood in the caller's request, such as `messages[2]`. */
+  /** Path in the caller's request, such as `messages[2]`. */
   readonly at?: string
   readonly role: "instruction" | "user" | "assistant"
   readonly parts: readonly ContentPart[]
@@ -28,7 +28,7 @@ export interface ConversationTurn {
 export type ToolDefinition = FunctionTool | CustomTool | HostedTool
 
 interface ToolBase {
-  /** Where it stood in the caller's request, such as `tools[0]`. */
+  /** Path in the caller's request, such as `tools[0]`. */
   readonly at?: string
   readonly name: string
   readonly cacheMark?: CacheMark
@@ -43,25 +43,25 @@ export interface FunctionTool extends ToolBase {
   readonly strict?: boolean
 }
 
-/** A tool of the caller's whose input is plain text, perhaps of a grammar. */
+/** A tool of the caller with plain-text input, which may follow a grammar. */
 export interface CustomTool extends ToolBase {
   readonly kind: "custom"
   readonly description?: string
   readonly format?: Json
 }
 
-/** A tool the provider runs itself, or whose shape only its protocol knows. */
+/** A tool that the provider runs, or that only its own protocol understands. */
 export interface HostedTool extends ToolBase {
   readonly kind: "hosted"
   readonly purpose: "web-search" | "web-fetch" | "code" | "images" | "files" | "computer" | "shell" | "mcp" | "other"
   readonly protocol: string
-  /** The whole definition, in that protocol's words. */
+  /** The whole definition, in its own protocol. */
   readonly value: Json
-  /** Where its tools are, if another protocol can call them as is wished. */
+  /** The remote server of its tools, if another protocol can call them in the same way. */
   readonly server?: RemoteServer
 }
 
-/** A server whose tools the provider calls itself, by the Model Context Protocol. */
+/** A server with tools that the provider calls by the Model Context Protocol. */
 export interface RemoteServer {
   readonly label: string
   readonly url: string
@@ -74,7 +74,7 @@ export interface RemoteServer {
 export type ToolChoice =
   | { readonly mode: "auto" | "none" | "required" }
   | { readonly mode: "tool"; readonly name: string }
-  /** Only these; one of them must be called where `required`. */
+  /** Only these tools may be called; if `required`, one of them must be. */
   | { readonly mode: "some"; readonly names: readonly string[]; readonly required: boolean }
 
 /** Each codec states a fate for every one of these; a new setting does not compile until all have. */
@@ -88,13 +88,13 @@ export interface ChatSettings {
   readonly stop?: readonly string[]
   readonly seed?: number
   readonly candidates?: number
-  /** How many alternatives to each token; 0 is the chosen one alone. */
+  /** Number of alternatives per token; 0 returns only the chosen token. */
   readonly logprobs?: number
   readonly format?: OutputFormat
   readonly reasoning?: ReasoningSettings
   readonly parallelToolCalls?: boolean
   readonly verbosity?: "low" | "medium" | "high"
-  /** What the answer may be made of, where it is not text alone. */
+  /** The output modalities, if not text only. */
   readonly modalities?: readonly ("text" | "image" | "audio")[]
   readonly cacheKey?: string
   readonly endUser?: string
@@ -110,7 +110,7 @@ export interface ReasoningSettings {
   readonly show?: "full" | "summary" | "hidden"
 }
 
-/** What targets are ordered by. */
+/** The criteria by which targets are ordered. */
 export const STRATEGIES = ["cost", "latency", "quality"] as const
 export type RoutingStrategy = (typeof STRATEGIES)[number]
 
@@ -127,11 +127,11 @@ export interface RoutingOptions {
   readonly only?: readonly string[]
   readonly ignore?: readonly string[]
   readonly maxPrice?: MaxPrice
-  /** Set where only the best target of each model is tried. */
+  /** Set if only the best target of each model is tried. */
   readonly allowFallbacks?: false
   /** Only targets that support every parameter of the request. */
   readonly requireParameters?: boolean
-  /** Allows a hedged call to a second target when the first is slow; absent where the key decides. */
+  /** Allows a hedged call to a second target when the first is slow; absent if the key decides. */
   readonly hedge?: boolean
   /** Requests the plan only, without a call. */
   readonly explain?: boolean

@@ -13,21 +13,21 @@ describe("claim", () => {
     expect(claimed.rest("openai-chat")).toEqual({ protocol: "openai-chat", members: { b: null, c: { d: 2 } } })
   })
 
-  test("null counts as absent, and as taken", () => {
+  test("a null field counts as absent and as claimed", () => {
     const claimed = claimFields({ a: null })
     expect(claimed.take("a")).toBeUndefined()
     expect(claimed.rest("openai-chat")).toBeUndefined()
   })
 
-  test("a member called __proto__ is a member like any other", () => {
+  test("a field called __proto__ is treated like any other", () => {
     const claimed = claimFields(JSON.parse('{"__proto__":{"x":1}}'))
     expect(Object.keys(claimed.rest("openai-chat")?.members ?? {})).toEqual(["__proto__"])
     expect(claimFields({}).take("constructor")).toBeUndefined()
   })
 })
 
-describe("fold", () => {
-  test("a stream spells out its answer", () => {
+describe("assembling a stream", () => {
+  test("a stream is assembled into the whole response", () => {
     const events: StreamEvent[] = [
       { type: "stream-start", id: "1", model: "m" },
       { type: "part-start", candidate: 0, part: 0, start: { kind: "reasoning", form: "full" } },
@@ -60,12 +60,12 @@ describe("fold", () => {
     })
   })
 
-  test("a delta without its start is a fault of the decoder", () => {
+  test("a delta without its start throws", () => {
     expect(() => assembleResponse([{ type: "part-delta", candidate: 0, part: 0, text: "x" }])).toThrow("never started")
   })
 })
 
-test("openers are not meaningful; text, tool calls and ends are", () => {
+test("opening events are not meaningful; text, tool calls and finishes are", () => {
   const start = (kind: "text" | "refusal"): StreamEvent => ({
     type: "part-start",
     candidate: 0,
@@ -82,24 +82,24 @@ test("openers are not meaningful; text, tool calls and ends are", () => {
   expect(isMeaningful({ type: "part-start", candidate: 0, part: 0, start: call })).toBe(true)
 })
 
-test("a total is the sum of disjoint buckets", () => {
+test("the total is the sum of disjoint buckets", () => {
   expect(totalTokens({ input: 1, cacheRead: 2, output: 4, reasoning: 8 })).toBe(15)
   expect(totalTokens({})).toBe(0)
 })
 
 describe("errors", () => {
-  test("a code decides status and kind", () => {
+  test("an error code determines status and type", () => {
     const error = new GatewayError("invalid_api_key", "No.")
     expect([error.status, error.kind, error.owner]).toEqual([401, "authentication_error", "caller"])
     expect(new GatewayError("upstream_unavailable", "No.").owner).toBe("gateway")
   })
 
-  test("statuses are those of the specification and the decisions", () => {
+  test("error codes have the statuses of the specification", () => {
     const statuses = new Set(Object.values(ERROR_CODES).map(({ status }) => status))
     expect([...statuses].sort()).toEqual([400, 401, 403, 404, 405, 409, 413, 429, 500, 503])
   })
 
-  test("only what waiting may mend may be tried again", () => {
+  test("only errors that may pass with time are retryable", () => {
     const may = (code: "overloaded" | "upstream_unavailable" | "insufficient_balance", retryAfterMs?: number) =>
       new GatewayError(code, "", { retryAfterMs }).mayRetry
     expect(may("overloaded")).toBe(true)
@@ -109,7 +109,7 @@ describe("errors", () => {
     expect(may("insufficient_balance")).toBe(false)
   })
 
-  test("what is unforeseen says nothing of itself", () => {
+  test("an unexpected error reveals nothing about itself", () => {
     const error = asGatewayError(new TypeError("secret prompt text"))
     expect(error.code).toBe("internal_error")
     expect(error.message).not.toContain("secret")

@@ -1,4 +1,4 @@
-// A complete answer, in no vendor's words.
+// A vendor-neutral whole chat response.
 import type { PassthroughFields } from "../passthrough-fields.ts"
 import type { Usage } from "../usage.ts"
 import type { ContentPart } from "./content-part.ts"
@@ -21,7 +21,7 @@ export interface ResponseCandidate {
   readonly extra?: PassthroughFields
 }
 
-/** How likely a token was, and what else was likely in its place. */
+/** The probability of a token, and its alternatives. */
 export interface TokenLogprob {
   readonly token: string
   readonly logprob: number
@@ -31,7 +31,7 @@ export interface TokenLogprob {
 
 export interface CandidateFinish {
   readonly reason: "stop" | "stop-sequence" | "length" | "tool-calls" | "filtered" | "refusal" | "paused" | "other"
-  /** The vendor's own word, for its own protocol. */
+  /** The vendor's own finish reason, for its own protocol. */
   readonly word?: string
   readonly stopSequence?: string
 }

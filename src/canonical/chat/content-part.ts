@@ -1,4 +1,4 @@
-// The pieces a turn is made of, in no vendor's words.
+// The vendor-neutral parts of a turn.
 
 import type { Json } from "../json.ts"
 import type { PassthroughFields } from "../passthrough-fields.ts"
@@ -14,7 +14,7 @@ export type ContentPart =
   | ForeignPart
 
 interface PartBase {
-  /** Where it stood in the caller's request, such as `messages[2].content[0]`: what a loss is named by. */
+  /** Path in the caller's request, such as `messages[2].content[0]`; losses are reported by it. */
   readonly at?: string
   /** A prompt-cache breakpoint follows this part. */
   readonly cacheMark?: CacheMark
@@ -68,7 +68,7 @@ export interface ToolCallPart extends PartBase {
   readonly name: string
   /** As written by the model: text, which need not be valid JSON. */
   readonly arguments: string
-  /** Set where the arguments are not JSON: a custom tool's. */
+  /** Set if the arguments are not JSON but the text input of a custom tool. */
   readonly input?: "text"
   readonly runsAt: "client" | "provider"
   /** The label of the remote server that has the tool. */
@@ -79,7 +79,7 @@ export interface ToolCallPart extends PartBase {
 export interface ToolResultPart extends PartBase {
   readonly kind: "tool-result"
   readonly callId: string
-  /** The tool's name, where the protocol sends it with the id. */
+  /** The tool's name, if the protocol sends it with the id. */
   readonly name?: string
   readonly parts: readonly ContentPart[]
   readonly isError: boolean

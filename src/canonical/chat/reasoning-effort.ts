@@ -1,9 +1,9 @@
-// How hard to think, in the two ways vendors ask for it: a word, and a number of tokens. One table for all protocols.
+// Reasoning effort as vendors express it: a word, or a number of tokens. One table for all protocols.
 import type { ReasoningSettings } from "./chat-request.ts"
 
 export type ReasoningEffort = NonNullable<ReasoningSettings["effort"]>
 
-/** From the least to the most; each is what the word is worth in tokens. */
+/** From lowest to highest, each with its budget in tokens. */
 export const EFFORT_BUDGETS: readonly (readonly [effort: ReasoningEffort, budgetTokens: number])[] = [
   ["none", 0],
   ["minimal", 1024],
@@ -21,7 +21,7 @@ export function budgetOf(effort: ReasoningEffort): number {
   return EFFORT_BUDGETS.find(([word]) => word === effort)?.[1] ?? 0
 }
 
-/** The word whose worth is nearest; of two as near, the lesser. */
+/** The effort with the nearest token budget; of two equally near, the lower. */
 export function effortOf(budgetTokens: number): ReasoningEffort {
   let nearest = EFFORT_BUDGETS[0] as (typeof EFFORT_BUDGETS)[number]
   for (const entry of EFFORT_BUDGETS) {
@@ -30,7 +30,7 @@ export function effortOf(budgetTokens: number): ReasoningEffort {
   return nearest[0]
 }
 
-/** The nearest of the words that a protocol has. */
+/** The nearest of the efforts that a protocol has. */
 export function nearestEffort<Word extends ReasoningEffort>(effort: ReasoningEffort, known: readonly Word[]): Word {
   const place = (word: ReasoningEffort) => EFFORT_BUDGETS.findIndex(([each]) => each === word)
   const [first, ...others] = known

@@ -12,7 +12,7 @@ const seals: fc.Arbitrary<SealedContent> = fc.record({
 const earlier = ({ mintedBy, data }: SealedContent) =>
   `trv-seal-1.${[mintedBy, data].map((word) => Buffer.from(word).toString("base64url")).join(".")}`
 
-test("an envelope is standard base64 with padding, and gives back what it holds", () => {
+test("an envelope is padded standard base64 and returns its content", () => {
   fc.assert(
     fc.property(seals, (sealed) => {
       const envelope = encloseSeal(sealed)
@@ -23,7 +23,7 @@ test("an envelope is standard base64 with padding, and gives back what it holds"
   )
 })
 
-test("an envelope that a library has decoded and encoded again is opened, whichever alphabet it uses", () => {
+test("an envelope that a library decoded and encoded again can be opened, in either alphabet", () => {
   fc.assert(
     fc.property(seals, (sealed) => {
       const bytes = Buffer.from(encloseSeal(sealed), "base64")
@@ -36,7 +36,7 @@ test("an envelope that a library has decoded and encoded again is opened, whiche
   )
 })
 
-test("an envelope of an earlier release is opened", () => {
+test("an envelope of an earlier release can be opened", () => {
   fc.assert(
     fc.property(seals, (sealed) => {
       expect(openSeal(earlier(sealed))).toEqual(sealed)
@@ -45,7 +45,7 @@ test("an envelope of an earlier release is opened", () => {
   )
 })
 
-test("any other text is no envelope", () => {
+test("other texts are not envelopes", () => {
   const whole = encloseSeal({ mintedBy: "a", data: "b" })
   const old = earlier({ mintedBy: "a", data: "b" })
   const others = [

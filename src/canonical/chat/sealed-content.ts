@@ -1,36 +1,36 @@
 // Signatures and encrypted reasoning: opaque to the gateway, usable only by the provider that made them.
 
 export interface SealedContent {
-  /** The provider that made it; it is sent back to no other. */
+  /** The provider that made it, and the only one to which it is sent. */
   readonly mintedBy: string
   readonly data: string
 }
 
 /**
- * How every envelope begins, inside. Twelve bytes, so that it is the same sixteen characters in base64, and none of them
- * one that base64's alphabets, or JSON libraries, write in two ways.
+ * The first bytes of every envelope. Twelve bytes are sixteen base64 characters, and none of these differs between
+ * base64 alphabets or is escaped by JSON libraries.
  */
 const HEADER = "trv-seal:v2;"
 const HEADER_BASE64 = Buffer.from(HEADER).toString("base64")
-/** How envelopes began in earlier releases; clients still hold some. */
+/** The prefix of envelopes from earlier releases; clients still hold some. */
 const EARLIER_MARK = "trv-seal-1."
 /** Between the minter and the data. */
 const BORDER = "\0"
 
-/** Whether a text, such as the body of a request, may hold an envelope of ours. No vendor's own opaque text does. */
+/** True if a text, such as a request body, may contain one of the gateway's envelopes. No vendor's opaque text does. */
 export function mayHoldSeal(text: string): boolean {
   return text.includes(HEADER_BASE64) || text.includes(EARLIER_MARK)
 }
 
 /**
- * A seal as it crosses a client of another protocol, in that protocol's own opaque member: standard base64 with padding,
- * which the libraries of several vendors decode. Clients send it back whole, so the gateway keeps no state.
+ * Encloses a seal for a client of another protocol, in that protocol's opaque member: standard base64 with padding,
+ * which several vendors' libraries decode. Clients send it back whole, so the gateway keeps no state.
  */
 export function encloseSeal({ mintedBy, data }: SealedContent): string {
   return Buffer.from(HEADER + mintedBy + BORDER + data, "utf8").toString("base64")
 }
 
-/** The seal in an envelope of ours; undefined for any other text. */
+/** The seal in one of the gateway's envelopes; undefined for any other text. */
 export function openSeal(text: string): SealedContent | undefined {
   if (text.startsWith(EARLIER_MARK)) return openEarlier(text)
   if (!text.startsWith(HEADER_BASE64)) return undefined
@@ -52,7 +52,7 @@ function openEarlier(text: string): SealedContent | undefined {
   return mintedBy !== undefined && data !== undefined && more.length === 0 ? { mintedBy, data } : undefined
 }
 
-/** Undefined for what is not base64 of a text, in the form that was written. */
+/** Undefined if it is not the base64 of a text in the form that the gateway writes. */
 function decodeWord(word: string): string | undefined {
   const text = Buffer.from(word, "base64url").toString("utf8")
   return Buffer.from(text, "utf8").toString("base64url") === word ? text : undefined

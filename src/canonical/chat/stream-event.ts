@@ -1,4 +1,5 @@
-// An answer as it arrives. Parts of one candidate may overlap in time; each is started, grown and ended by its number.
+// A response as it arrives. Parts of one candidate may overlap in time; each is started, extended and ended by its
+// number.
 import type { GatewayError } from "../gateway-error.ts"
 import type { Json } from "../json.ts"
 import type { Usage } from "../usage.ts"
@@ -29,7 +30,7 @@ export type PartStart =
       readonly name: string
       readonly input?: "text"
       readonly runsAt: "client" | "provider"
-      /** Its seal, where that is there as it starts; its end bears it in any case. */
+      /** The seal, if it is known at the start; the end always has it. */
       readonly sealed?: SealedContent
       readonly server?: string
     }
@@ -37,8 +38,7 @@ export type PartStart =
   | { readonly kind: "whole"; readonly part: MediaPart | ForeignPart | ToolResultPart }
 
 /**
- * Whether an event is one the caller can see an answer by. Before the first such event an attempt may still move to
- * another target; after it, it may not.
+ * True if the caller can see an answer by this event. Until the first one, an attempt may still move to another target.
  */
 export function isMeaningful(event: StreamEvent): boolean {
   if (event.type === "part-delta") return event.text !== ""
@@ -46,7 +46,7 @@ export function isMeaningful(event: StreamEvent): boolean {
   return event.type === "candidate-end"
 }
 
-/** The part these events grow, if that is all they do, but for counting what has been used so far. */
+/** The part that these events extend, if they only extend one part and report usage. */
 export function grownPartKey(events: readonly StreamEvent[]): string | undefined {
   const [event, counted] = events
   if (event?.type !== "part-delta" || events.length > 2 || (counted && counted.type !== "usage")) return undefined

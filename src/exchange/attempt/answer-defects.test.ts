@@ -108,7 +108,7 @@ test("an answer is cut short where it ends for its length below what was asked f
       {
         usage: output === undefined ? {} : { output, reasoning: 5 },
         attempt: {
-          request: { reading: { asks: { candidates: 1, ...(most && { maxOutputTokens: most }) } } },
+          request: { reading: { outputLimits: { candidates: 1, ...(most && { maxOutputTokens: most }) } } },
           target: { model: { maxOutputTokens: 100 } },
         } as unknown as Attempt,
       },

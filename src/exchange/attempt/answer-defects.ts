@@ -67,7 +67,7 @@ interface FinishedAnswer {
 /** The response stopped for length before it reached the requested length. */
 export function isTruncated(finish: CandidateFinish | undefined, { usage, attempt }: FinishedAnswer): boolean {
   const { request, target } = attempt
-  const { maxOutputTokens = target.model.maxOutputTokens, candidates } = request.reading.asks
+  const { maxOutputTokens = target.model.maxOutputTokens, candidates } = request.reading.outputLimits
   if (finish?.reason !== "length" || maxOutputTokens === undefined || candidates > 1) return false
   return usage?.output !== undefined && usage.output + (usage.reasoning ?? 0) < maxOutputTokens
 }

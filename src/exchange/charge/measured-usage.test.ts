@@ -27,7 +27,7 @@ async function spent(
     output: async () => counts.push("output") && count.output,
   }
   const report = { usage: undefined, isAll: true, ...reported }
-  const reading = { asks: { candidates }, ...more }
+  const reading = { outputLimits: { candidates }, ...more }
   const context = { target: target(kind), reading, counted }
   const made = acceptReported(report, context) ?? (await countMissing(report, context))
   return { ...made, counted: counts }

@@ -57,7 +57,7 @@ const TOKENS_PER_IMAGE = 1056
 
 interface UsageContext {
   readonly target: Target
-  readonly reading: Pick<RequestSummary, "asks" | "embeds" | "runsTools">
+  readonly reading: Pick<RequestSummary, "outputLimits" | "embeds" | "runsTools">
   readonly counted: UsageCounter
 }
 
@@ -104,7 +104,7 @@ function exceedsMost(count: number | undefined, most: number): boolean {
 }
 
 /** What a model can take and give: what is drawn is not in its window. */
-function plausibleMost({ target, reading: { asks, embeds, runsTools } }: Omit<UsageContext, "counted">): {
+function plausibleMost({ target, reading: { outputLimits, embeds, runsTools } }: Omit<UsageContext, "counted">): {
   readonly input: number
   readonly output: number
 } {
@@ -112,7 +112,7 @@ function plausibleMost({ target, reading: { asks, embeds, runsTools } }: Omit<Us
   const output = kind === "image" ? WIDEST_WINDOW : contextWindow
   // Each text that is embedded has the window to itself.
   const calls = runsTools || capabilities.includes("web_search") ? MOST_TOOL_LOOPS : (embeds?.inputs ?? 1)
-  return { input: contextWindow * calls, output: output * (runsTools ? calls : asks.candidates) }
+  return { input: contextWindow * calls, output: output * (runsTools ? calls : outputLimits.candidates) }
 }
 
 /** At least the usage reported before the end. */

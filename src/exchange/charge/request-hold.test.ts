@@ -17,36 +17,36 @@ const target = (pricing: Pricing | undefined, rest: Partial<CatalogModel> = {}) 
   ({ model: model("a/b", { maxOutputTokens: 100_000, ...rest }), pricing }) as unknown as Target
 
 interface HoldScenario {
-  readonly asks?: OutputLimits
+  readonly outputLimits?: OutputLimits
   readonly stream?: boolean
   readonly targets?: readonly Target[]
   readonly strictBalance?: boolean
 }
 
-function held({ asks = { candidates: 1 }, stream = false, targets, strictBalance = false }: HoldScenario) {
-  const request = { text: "{}", reading: { asks, stream } } as unknown as ReadRequest
+function held({ outputLimits = { candidates: 1 }, stream = false, targets, strictBalance = false }: HoldScenario) {
+  const request = { text: "{}", reading: { outputLimits, stream } } as unknown as ReadRequest
   return computeHold(request, targets ?? [target(OUTPUT_ALONE)], { caller: { strictBalance }, overruns })
 }
 
 describe("what is held", () => {
   test.each<[string, HoldScenario, bigint]>([
-    ["of a whole answer, the limit", { asks: { maxOutputTokens: 9000, candidates: 1 } }, 9000n],
-    ["of several answers, each one's", { asks: { maxOutputTokens: 9000, candidates: 3 } }, 27_000n],
+    ["of a whole answer, the limit", { outputLimits: { maxOutputTokens: 9000, candidates: 1 } }, 9000n],
+    ["of several answers, each one's", { outputLimits: { maxOutputTokens: 9000, candidates: 3 } }, 27_000n],
     ["without a limit, what most answers have", {}, 4096n],
     ["or what the model has, if less", { targets: [target(OUTPUT_ALONE, { maxOutputTokens: 50 })] }, 50n],
-    ["of a stream, the first step", { stream: true, asks: { maxOutputTokens: 9000, candidates: 1 } }, 2048n],
-    ["of several streams, each one's", { stream: true, asks: { candidates: 2 } }, 4096n],
-    ["of a short stream, its limit", { stream: true, asks: { maxOutputTokens: 5, candidates: 1 } }, 5n],
+    ["of a stream, the first step", { stream: true, outputLimits: { maxOutputTokens: 9000, candidates: 1 } }, 2048n],
+    ["of several streams, each one's", { stream: true, outputLimits: { candidates: 2 } }, 4096n],
+    ["of a short stream, its limit", { stream: true, outputLimits: { maxOutputTokens: 5, candidates: 1 } }, 5n],
     [
       "of a stream of a key that never owes, all of it",
-      { stream: true, strictBalance: true, asks: { maxOutputTokens: 9000, candidates: 1 } },
+      { stream: true, strictBalance: true, outputLimits: { maxOutputTokens: 9000, candidates: 1 } },
       9000n,
     ],
     ["of one that sets no limit either, the model's", { stream: true, strictBalance: true }, 100_000n],
     ["of vectors, no output", { targets: [target(OUTPUT_ALONE, { kind: "embedding" })] }, 0n],
     [
       "of images, each one's",
-      { asks: { candidates: 2 }, targets: [target({ perImage: "0.000000007" }, { kind: "image" })] },
+      { outputLimits: { candidates: 2 }, targets: [target({ perImage: "0.000000007" }, { kind: "image" })] },
       14n,
     ],
     [
@@ -59,13 +59,17 @@ describe("what is held", () => {
   })
 
   test("what is held is within what can be held, whatever is asked for", () => {
-    for (const asks of [
+    for (const outputLimits of [
       { maxOutputTokens: 1e300, candidates: 1 },
       { maxOutputTokens: Number.MAX_SAFE_INTEGER, candidates: Number.MAX_SAFE_INTEGER },
       { candidates: 1e300 },
     ]) {
       for (const stream of [false, true]) {
-        const { nano, likelyTokens } = held({ asks, stream, targets: [target({ input: "9999", output: "9999" })] })
+        const { nano, likelyTokens } = held({
+          outputLimits,
+          stream,
+          targets: [target({ input: "9999", output: "9999" })],
+        })
         expect(nano > 0n && nano <= 10n ** 18n).toBe(true)
         expect(Number.isSafeInteger(likelyTokens)).toBe(true)
       }
@@ -81,7 +85,7 @@ describe("what is held", () => {
   })
 
   test("a stream's grows with it, up to its limit", () => {
-    const hold = held({ stream: true, asks: { maxOutputTokens: 5000, candidates: 1 } })
+    const hold = held({ stream: true, outputLimits: { maxOutputTokens: 5000, candidates: 1 } })
     const at = (length: number, heldOutput: number) =>
       computeExtension(hold, { target: target(OUTPUT_ALONE), length, leastOutput: length / 16, heldOutput })
     expect(at(2000, 2048)).toBeUndefined()
@@ -92,7 +96,7 @@ describe("what is held", () => {
   })
 
   test("a stream's grows beyond its limit with what a host delivers that does not keep to it", () => {
-    const hold = held({ stream: true, asks: { maxOutputTokens: 1, candidates: 1 } })
+    const hold = held({ stream: true, outputLimits: { maxOutputTokens: 1, candidates: 1 } })
     const at = (length: number, heldOutput: number, leastOutput = length / 16) =>
       computeExtension(hold, { target: target(OUTPUT_ALONE), length, leastOutput, heldOutput })
     expect(at(16, 1)).toBeUndefined()
@@ -107,7 +111,7 @@ describe("what is held", () => {
     const loose = { ...target(OUTPUT_ALONE), account, upstreamModel: "m" } as unknown as Target
     const other = { ...loose, upstreamModel: "n" }
     const hold = (at: Target, stream: boolean) => {
-      const request = { text: "{}", reading: { asks: { maxOutputTokens: 10, candidates: 2 }, stream } }
+      const request = { text: "{}", reading: { outputLimits: { maxOutputTokens: 10, candidates: 2 }, stream } }
       const options = { caller: { strictBalance: false }, overruns: known }
       return computeHold(request as unknown as ReadRequest, [at], options).nano
     }

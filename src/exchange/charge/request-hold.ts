@@ -53,7 +53,7 @@ export function computeHold(
 ): RequestHold {
   const { text, reading } = request
   const inputTokens = inputBound(text)
-  const step = Math.min(MOST_OUTPUT, STREAM_STEP * reading.asks.candidates)
+  const step = Math.min(MOST_OUTPUT, STREAM_STEP * reading.outputLimits.candidates)
   const priced: Target[] = []
   let nano = 0n
   let output = 0
@@ -124,17 +124,17 @@ function boundAt({ pricing }: Target, bounds: TokenBounds): bigint | undefined {
 
 function outputBound(request: ReadRequest, target: Target, isStrict: boolean): number {
   const { kind, maxOutputTokens = DEFAULT_OUTPUT } = target.model
-  const { asks } = request.reading
-  const { maxOutputTokens: requested, candidates } = asks
-  if (kind !== "chat") return outputTokensOf(asks, kind)
+  const { outputLimits } = request.reading
+  const { maxOutputTokens: requested, candidates } = outputLimits
+  if (kind !== "chat") return outputTokensOf(outputLimits, kind)
   return (requested ?? (isStrict ? maxOutputTokens : Math.min(maxOutputTokens, DEFAULT_OUTPUT))) * candidates
 }
 
 /** The model's maximum output, whatever limit the caller sets. */
-function modelBound({ reading: { asks } }: ReadRequest, { model }: Target): number {
+function modelBound({ reading: { outputLimits } }: ReadRequest, { model }: Target): number {
   const { kind, maxOutputTokens, contextWindow = DEFAULT_OUTPUT } = model
-  if (kind !== "chat") return outputTokensOf(asks, kind)
-  return Math.max(asks.maxOutputTokens ?? 0, maxOutputTokens ?? contextWindow) * asks.candidates
+  if (kind !== "chat") return outputTokensOf(outputLimits, kind)
+  return Math.max(outputLimits.maxOutputTokens ?? 0, maxOutputTokens ?? contextWindow) * outputLimits.candidates
 }
 
 function outputTokensOf({ candidates }: OutputLimits, kind: ModelKind): number {
@@ -142,12 +142,12 @@ function outputTokensOf({ candidates }: OutputLimits, kind: ModelKind): number {
 }
 
 /** What an answer never has more of, from a host that keeps to its limit. */
-export function outputLimitOf({ reading: { asks } }: ReadRequest, { model }: Target): number {
-  return (asks.maxOutputTokens ?? model.maxOutputTokens ?? Number.POSITIVE_INFINITY) * asks.candidates
+export function outputLimitOf({ reading: { outputLimits } }: ReadRequest, { model }: Target): number {
+  return (outputLimits.maxOutputTokens ?? model.maxOutputTokens ?? Number.POSITIVE_INFINITY) * outputLimits.candidates
 }
 
-function imagesOf({ reading: { asks } }: ReadRequest, { model }: Target): number {
-  return model.kind === "image" ? asks.candidates : 0
+function imagesOf({ reading: { outputLimits } }: ReadRequest, { model }: Target): number {
+  return model.kind === "image" ? outputLimits.candidates : 0
 }
 
 function notPricedError([target]: readonly Target[]): GatewayError {

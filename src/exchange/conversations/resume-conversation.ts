@@ -24,7 +24,7 @@ interface ResumeContext {
 }
 
 export function resumeConversation(own: ReadRequest, context: ResumeContext): ResumedRequest | Promise<ResumedRequest> {
-  const { previous, references } = own.reading.kept ?? {}
+  const { previous, references } = own.reading.storage ?? {}
   if (references) return resolveReferences(own, references, context)
   return previous === undefined ? { request: own, own, before: "" } : continueConversation(own, previous, context)
 }
@@ -38,7 +38,7 @@ async function resolveReferences(
   const { call, deps, table } = context
   const { text, origin } = deps.responses.resolve(own, references, call.caller.tenant)
   const request = await replaceText(own, text)
-  const previous = own.reading.kept?.previous
+  const previous = own.reading.storage?.previous
   if (previous !== undefined) return continueConversation(request, previous, context)
   return { request, own: request, before: "", home: homeOf(origin, table) }
 }
@@ -74,7 +74,7 @@ export function keepResponse(
   { request, own, before }: ResumedRequest,
   { call, deps, table, targets, claim }: KeepContext,
 ): AnswerableRequest {
-  const { kept } = request.reading
+  const { storage: kept } = request.reading
   if (!kept) return { request, claim }
   const { requestId } = call.record
   const originOf = () => originIn(call.record.target, table)
@@ -83,10 +83,10 @@ export function keepResponse(
   const keeping = kept.store && deps.ledger ? deps.responses.begin(expected) : undefined
   const stored = {
     ...kept,
-    ...{ id: responseId(requestId), store: keeping !== undefined, room: keeping?.room ?? 0 },
+    ...{ id: responseId(requestId), store: keeping !== undefined, maxLength: keeping?.room ?? 0 },
     reasons: targets.every(({ model }) => model.reasoning),
   }
-  const reading = { ...request.reading, kept: stored }
+  const reading = { ...request.reading, storage: stored }
   return { request: { ...request, reading }, claim: joinClaims(claim, keeping) }
 }
 

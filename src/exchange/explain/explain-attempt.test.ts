@@ -24,13 +24,13 @@ const USD = /^\d+(\.\d{1,9})?$/
 
 test("the least is at most what is likely, and that at most the most, in decimal USD", () => {
   fc.assert(
-    fc.property(request, ({ kind, pricing, text, ...asks }) => {
+    fc.property(request, ({ kind, pricing, text, ...outputLimits }) => {
       const stage = new StagedTable({ models: [modelOf("m", { a: { pricing } }, { kind })] })
-      const facts = { stream: false, inputTokens: Math.ceil(text.length * 0.85) + 64, ...asks }
+      const facts = { stream: false, inputTokens: Math.ceil(text.length * 0.85) + 64, ...outputLimits }
       const plan = stage.plan("m", { facts })
       const [attempt] = plan.attempts
       if (!attempt) throw new Error("nobody is planned")
-      const request = { text, reading: { asks, stream: false } } as unknown as ReadRequest
+      const request = { text, reading: { outputLimits, stream: false } } as unknown as ReadRequest
       const scores = plan.scoresOf(attempt)
       const range = costRange(attempt, { scores, request, overruns: new LimitOverruns() })
       if (!range) return
@@ -46,7 +46,7 @@ test("what has no price has no range", () => {
   const stage = new StagedTable({ models: [modelOf("m", { a: {} })] })
   const plan = stage.plan("m", { facts: { stream: false, inputTokens: 5, candidates: 1 } })
   const [attempt] = plan.attempts
-  const request = { text: "{}", reading: { asks: { candidates: 1 } } } as unknown as ReadRequest
+  const request = { text: "{}", reading: { outputLimits: { candidates: 1 } } } as unknown as ReadRequest
   expect(
     attempt && costRange(attempt, { scores: plan.scoresOf(attempt), request, overruns: new LimitOverruns() }),
   ).toBeNull()

@@ -70,7 +70,7 @@ export function costRange(attempt: PlannedTarget, { scores, request, overruns }:
   if (!pricing || !scores?.cost) return null
   const mostNano = computeHold(request, [attempt], { caller: { strictBalance: true }, overruns }).nano
   const { likely } = scores.cost
-  const images = model.kind === "image" ? request.reading.asks.candidates : 0
+  const images = model.kind === "image" ? request.reading.outputLimits.candidates : 0
   const use = { inputTokens: fewestTokens(request.text), outputTokens: 0, images }
   const fresh = expectedCost({ ...use, cachedTokens: 0 }, pricing) ?? likely
   const cached = expectedCost({ ...use, cachedTokens: use.inputTokens }, pricing) ?? likely

@@ -13,7 +13,10 @@ const overruns = new LimitOverruns()
 const caller = { id: "k", tenant: "t", ownBalance: false, strictBalance: false, budgetsInForce: [] }
 
 function requestOf(maxOutputTokens: number, text = "{}"): ReadRequest {
-  return { text, reading: { asks: { maxOutputTokens, candidates: 1 }, stream: false } } as unknown as ReadRequest
+  return {
+    text,
+    reading: { outputLimits: { maxOutputTokens, candidates: 1 }, stream: false },
+  } as unknown as ReadRequest
 }
 
 const price = fc.integer({ min: 0, max: 5000 }).map((thousandths) => String(thousandths / 1000))

@@ -24,7 +24,7 @@ export function chooseLane(target: Target, context: TranslationContext): LaneDis
 
 /** A model without audio output would respond in text, or not at all. */
 function refuseAudio({ model }: Target, { request }: TranslationContext): void {
-  const { audioAsked: param } = request.reading
+  const { audioMember: param } = request.reading
   if (param === undefined || model.guessedModalities || model.modalities.output.includes("audio")) return
   const message = `\`${param}\` asks for audio, which \`${model.id}\` does not produce. Leave it out, or use another model.`
   throw new UntranslatableError(new GatewayError("unsupported_parameter", message, { param }))
@@ -36,7 +36,8 @@ function canRelay(target: Target, context: TranslationContext): boolean {
   const { id } = call.protocol
   const { isRewritten, remoteServers } = request.reading
   if (isRewritten || (remoteServers && target.endpoint.lacksRemoteServers)) return false
-  if (target.protocol !== id || !fitsOneCall(target.endpoint, request) || !takesImageRequest(target, context)) return false
+  if (target.protocol !== id || !fitsOneCall(target.endpoint, request) || !takesImageRequest(target, context))
+    return false
   // A seal in the gateway's envelope was made by another upstream and goes to no other.
   const codec = call.envelope.does === "generate" ? deps.codecs.ingress.get(id) : undefined
   const maySeal = codec !== undefined && codec.dropsSeals !== true

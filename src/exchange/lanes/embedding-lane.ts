@@ -83,7 +83,8 @@ class EmbeddingLane implements Lane {
     this.errand = { operation, model, stream: false, usualPath: path, headers }
     const count = encoded.batches.length
     const calls = { count, body: this.body.bind(this, endpoint), take: this.take.bind(this) }
-    this.target = count === 1 ? target : { ...target, endpoint: { ...endpoint, send: sendParallelCalls(calls, endpoint.send) } }
+    this.target =
+      count === 1 ? target : { ...target, endpoint: { ...endpoint, send: sendParallelCalls(calls, endpoint.send) } }
   }
 
   url({ target: { endpoint } }: Attempt): string {

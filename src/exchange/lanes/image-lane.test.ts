@@ -17,7 +17,7 @@ async function bytesOf(fetchMedia: FetchMedia | undefined) {
   const body = { model: "a/b", prompt: "x", response_format: "b64_json" }
   const record: { losses?: readonly { path: string }[] } = {}
   const call = { protocol: { id: "openai-images" }, caller: { strict: false }, record }
-  const reading = { asks: { candidates: 1 }, routing: {} }
+  const reading = { outputLimits: { candidates: 1 }, routing: {} }
   const deps = { codecs, fetchMedia }
   const context = { call, deps, request: { text: "", body, reading } } as unknown as TranslationContext
   const endpoint = {

@@ -28,8 +28,8 @@ interface ImageDispatch {
 export function takesImageRequest({ protocol, upstreamModel }: Target, { deps, request }: TranslationContext): boolean {
   const upstream = deps.codecs.image?.upstream.get(protocol)
   if (!upstream) return true
-  const { asks, draws } = request.reading
-  return asks.candidates <= upstream.mostAtOnce(upstreamModel) && (!draws || upstream.takesForm(upstreamModel))
+  const { outputLimits, draws } = request.reading
+  return outputLimits.candidates <= upstream.mostAtOnce(upstreamModel) && (!draws || upstream.takesForm(upstreamModel))
 }
 
 /** Rejects with an UntranslatableError if the request cannot be translated for the target. */
@@ -118,7 +118,10 @@ class ImageLane implements Lane {
 
   private sendAll(endpoint: ProtocolEndpoint): SendRequest {
     const count = this.order.encoded.bodies.length
-    const each = sendParallelCalls({ count, body: this.body.bind(this, endpoint), take: this.take.bind(this) }, endpoint.send)
+    const each = sendParallelCalls(
+      { count, body: this.body.bind(this, endpoint), take: this.take.bind(this) },
+      endpoint.send,
+    )
     return async (outgoing) => {
       const answer = await each(outgoing)
       if (answer.ok) await this.fetchMissing()

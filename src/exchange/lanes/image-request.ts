@@ -33,7 +33,9 @@ export function encodeImages(request: ImageRequest, target: ImageTarget): Encode
   try {
     const counts = countsOf(request.count, upstream.mostAtOnce(model))
     applySettingFates(request.settings, upstream, losses)
-    const bodies = counts.map((count) => upstream.encodeRequest({ ...request, count }, { model, speaks, losses }))
+    const bodies = counts.map((count) =>
+      upstream.encodeRequest({ ...request, count }, { model, returnsText: speaks, losses }),
+    )
     return { bodies, losses: lossesAtSettingPaths(losses, places) }
   } catch (thrown) {
     throw thrown instanceof GatewayError ? errorAtSettingPath(thrown, places) : thrown

@@ -52,7 +52,7 @@ export const relayLane: Lane = {
       model,
       ...(usage && { usage }),
       ...(images !== undefined && { images }),
-      transcript: () => answer.said?.() ?? transcriptOf(text, deps.codecs.upstream.get(call.protocol.id)),
+      transcript: () => answer.transcript?.() ?? transcriptOf(text, deps.codecs.upstream.get(call.protocol.id)),
       withUsage: answer.withUsage && ((counted) => toBody(answer.withUsage?.(counted) ?? answer.text, ascii)),
     }
   },

@@ -195,7 +195,10 @@ class TranslateLane implements Lane {
     const errand = this.errand(target, request.reading.stream)
     const own = call.protocol.id === target.protocol ? request.reading.headers : undefined
     const headers = { ...errand.headers, ...this.halves.upstream.headersFor?.(this.translated.parameters), ...own }
-    return { headers: endpoint.headersWith(headers), body: applyEdits(this.translated.body, endpoint.edits?.(errand) ?? []) }
+    return {
+      headers: endpoint.headersWith(headers),
+      body: applyEdits(this.translated.body, endpoint.edits?.(errand) ?? []),
+    }
   }
 
   answer(bytes: Uint8Array, attempt: Attempt): UnaryAnswer | undefined {
@@ -242,15 +245,15 @@ class TranslateLane implements Lane {
   }
 
   private encoding({ call, target, request }: Attempt): ClientResponseContext {
-    const { usageAsked: usageRequested, framing, kept } = request.reading
+    const { usageRequested, framing, storage: kept } = request.reading
     return {
       id: idOf(call),
       model: target.model.id,
-      asked: this.translated.parameters,
+      request: this.translated.parameters,
       unixTime: Math.floor(Date.now() / 1000),
-      usageAsked: usageRequested,
+      usageRequested,
       framing,
-      kept,
+      storage: kept,
       losses: this.losses,
     }
   }

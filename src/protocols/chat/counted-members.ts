@@ -1,9 +1,9 @@
-// What protocols that count tokens have in common: of a request they take only what is counted, and tell one number.
+// Shared by protocols with token counting: the members of a request that are counted, and the count in the response.
 import type { Json } from "../../canonical/json.ts"
 import { outlineJson } from "../../transport/json/json-scan.ts"
 import { asciiJson, spliceJson } from "../../transport/json/json-splice.ts"
 
-/** The request in byte text, of this model, without members of other names: upstreams refuse what they do not count. */
+/** The request in byte text, for this model, without other members: upstreams refuse members that they do not count. */
 export function keepCountedMembers(
   text: string,
   { model, names }: { model: string; names: readonly string[] },

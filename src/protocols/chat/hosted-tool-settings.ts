@@ -1,9 +1,9 @@
-// What a tool that a provider runs is told beside its name, whatever protocol it is written in.
+// The settings of a provider-run tool other than its name, in any protocol.
 
 import type { HostedTool } from "../../canonical/chat/chat-request.ts"
 import { isObject, type JsonObject } from "../../canonical/json.ts"
 
-/** Each stands below the tool's own path. Google's tools hold theirs in the member that names the tool. */
+/** Each setting's path is below the tool's own. Google's tools have theirs in the member that names the tool. */
 export function hostedSettings({ value, name }: Pick<HostedTool, "value" | "name">): JsonObject {
   if (!isObject(value)) return {}
   const names = Object.keys(value)

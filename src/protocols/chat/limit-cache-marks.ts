@@ -1,4 +1,5 @@
-// Cache marks within what Anthropic and Bedrock take: no more than four, and none for an hour behind one for five minutes.
+// Limits cache marks to what Anthropic and Bedrock accept: at most four, and none for an hour after one for five
+// minutes.
 
 import type { ChatRequest } from "../../canonical/chat/chat-request.ts"
 import type { CacheMark, ContentPart } from "../../canonical/chat/content-part.ts"
@@ -7,7 +8,7 @@ import { approximated, dropped, memberPath } from "../losses.ts"
 
 const MOST = 4
 
-/** Of more the last are kept: they keep the most. */
+/** Keeps the last marks, because they cover the longest prefix. */
 export function limitCacheMarks(request: ChatRequest, losses: Losses): ChatRequest {
   const count = countCacheMarks(request)
   if (count === 0) return request
@@ -36,7 +37,7 @@ interface CacheMarked {
   readonly cacheMark?: CacheMark
 }
 
-/** Goes through the marks in the order in which the vendor reads them. */
+/** Visits the marks in the vendor's order. */
 class CacheMarkLimiter {
   private isShort = false
 

@@ -1,4 +1,4 @@
-// What is to be embedded, for wires that take text alone, and the naming of what else was said to them.
+// Inputs for wires that accept only text, and reports of members that these cannot express.
 import type { EmbeddingBatch, EmbeddingContent, EmbeddingTask } from "../../canonical/embedding.ts"
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import { isObject } from "../../canonical/json.ts"
@@ -6,7 +6,7 @@ import type { Losses } from "../../canonical/loss.ts"
 import { type PassthroughFields, presentFieldNames } from "../../canonical/passthrough-fields.ts"
 import { approximated, dropped } from "../losses.ts"
 
-/** The text of each input; throws where one is anything else. */
+/** The text of each input; throws if one is not text. */
 export function textsOf({ inputs }: EmbeddingBatch, losses: Losses): string[] {
   return inputs.map(({ content }) => textOf(content, losses))
 }
@@ -32,16 +32,16 @@ function unsupportedEmbeddingInput(why: string): GatewayError {
 
 type EmbeddedRequest = Pick<EmbeddingBatch, "inputs"> & { readonly extra?: PassthroughFields | undefined }
 
-/** Names what another protocol's request says beside the settings. */
+/** Reports members of another protocol's request other than the settings. */
 export function reportEmbeddingExtra(
   { extra, inputs }: EmbeddedRequest,
   { losses, to }: { losses: Losses; to: string },
 ): void {
-  const said = [extra, ...inputs.map((input) => input.extra)].flatMap((each) => (each ? presentFieldNames(each) : []))
-  for (const name of new Set(said)) losses.push(dropped.hint(name, `${to} has no such member`))
+  const names = [extra, ...inputs.map((input) => input.extra)].flatMap((each) => (each ? presentFieldNames(each) : []))
+  for (const name of new Set(names)) losses.push(dropped.hint(name, `${to} has no such member`))
 }
 
-/** A wire's words for what vectors are for; those with a mark come near, and do not mean the same. */
+/** A wire's values for tasks; marked ones are approximations. */
 export type TaskWords = { readonly [Task in EmbeddingTask]?: string | { readonly near: string } }
 
 export function taskWord(words: TaskWords, { task, losses }: { task?: EmbeddingTask | undefined; losses: Losses }) {

@@ -1,4 +1,4 @@
-// Images as OpenAI lists them, which hosts like it do too, and the naming of what else was said to those unlike it.
+// The image list of OpenAI and compatible hosts, and reports of members that other hosts cannot express.
 
 import { type DrawnImage, imageAt, inlineImage } from "../../canonical/image.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
@@ -6,7 +6,7 @@ import type { Losses } from "../../canonical/loss.ts"
 import { type PassthroughFields, presentFieldNames } from "../../canonical/passthrough-fields.ts"
 import { dropped } from "../losses.ts"
 
-/** Undefined where it is no such list. */
+/** Undefined if it is not such a list. */
 export function readImageList({ data }: JsonObject): DrawnImage[] | undefined {
   if (!Array.isArray(data)) return undefined
   return (data as readonly Json[]).flatMap((entry) => {
@@ -22,7 +22,7 @@ function sourceOf({ b64_json, url }: JsonObject) {
   return typeof url === "string" && url !== "" ? imageAt(url) : undefined
 }
 
-/** Names what another wire's request says beside the settings. */
+/** Reports members of another wire's request other than the settings. */
 export function reportImageExtra(
   extra: PassthroughFields | undefined,
   { losses, to }: { losses: Losses; to: string },

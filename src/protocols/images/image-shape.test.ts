@@ -10,7 +10,7 @@ function shaped(width: number, height: number, of = shapes) {
   return { ...shapeOf({ width, height }, of, losses), weights: losses.map(({ weight }) => weight) }
 }
 
-describe("a size in shapes", () => {
+describe("mapping a size to a shape", () => {
   test.each([
     [1024, 1024, { ratio: "1:1", resolution: "1K", weights: [] }],
     [2048, 2048, { ratio: "1:1", resolution: "2K", weights: [] }],
@@ -19,11 +19,11 @@ describe("a size in shapes", () => {
     [1536, 1024, { ratio: "3:2", resolution: "1K", weights: ["hint"] }],
     [1792, 1024, { ratio: "16:9", resolution: "2K", weights: ["hint"] }],
     [1024, 1792, { ratio: "2:3", resolution: "2K", weights: ["meaning"] }],
-  ] as const)("%d by %d is the nearest there is, and what differs is named", (width, height, expected) => {
+  ] as const)("%d by %d maps to the nearest shape, and the difference is reported", (width, height, expected) => {
     expect(shaped(width, height)).toEqual({ ...expected, weights: [...expected.weights] })
   })
 
-  test("no other shape comes nearer", () => {
+  test("no other shape is nearer", () => {
     const side = fc.integer({ min: 1, max: 99_999 })
     const logarithm = (ratio: string) => {
       const [width = 1, height = 1] = ratio.split(":").map(Number)

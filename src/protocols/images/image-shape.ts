@@ -1,4 +1,4 @@
-// The size of an image for wires that know no pixels, but shapes and a few resolutions.
+// Maps image sizes for wires without pixel sizes, which have aspect ratios and a few resolutions.
 import type { ImageSize } from "../../canonical/image.ts"
 import type { Losses } from "../../canonical/loss.ts"
 import { approximated } from "../losses.ts"
@@ -8,7 +8,7 @@ type ImageResolution = "1K" | "2K" | "4K"
 export interface SupportedShapes {
   /** Such as `16:9`. */
   readonly ratios: readonly string[]
-  /** The least first, which is what comes where none is asked for. */
+  /** In ascending order; the first is the default. */
   readonly resolutions: readonly [ImageResolution, ...ImageResolution[]]
 }
 
@@ -19,11 +19,11 @@ export interface ImageShape {
 
 /** Sides that differ by no more have one shape: vendors' own sizes are rounded. */
 const SAME_SHAPE = 0.02
-/** The longest side a resolution is asked for by, and the side of its square. */
+/** The longest side up to which a resolution is chosen, and the side of its square. */
 const REACH: Readonly<Record<ImageResolution, number>> = { "1K": 1536, "2K": 3072, "4K": Number.POSITIVE_INFINITY }
 const SIDE: Readonly<Record<ImageResolution, number>> = { "1K": 1024, "2K": 2048, "4K": 4096 }
 
-/** The shape that comes nearest; that it is another size is named in the losses. */
+/** The nearest shape; a difference in size is reported as a loss. */
 export function shapeOf(size: ImageSize, { ratios, resolutions }: SupportedShapes, losses: Losses): ImageShape {
   const { width, height } = size
   const distance = (ratio: string) => Math.abs(Math.log(width / height) - Math.log(quotientOf(ratio)))

@@ -1,5 +1,5 @@
-// What OpenAI's two conversational protocols read and write alike: objects member by member, what rides along of them, and
-// the naming of what is lost.
+// Shared by OpenAI's two chat protocols: reads and writes objects member by member, keeps passthrough fields, and
+// reports losses.
 
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { claimFields } from "../../canonical/passthrough-fields.ts"
@@ -7,10 +7,10 @@ import { claimFields } from "../../canonical/passthrough-fields.ts"
 /** An object as it is being written. */
 export type JsonDraft = { [member: string]: Json }
 
-/** Reads an object's members. What nobody makes anything of rides along; null counts as absent. */
+/** Reads an object's members. Unclaimed members pass through; null counts as absent. */
 export class FieldReader {
   private readonly claimed
-  /** What the objects inside left over, by the path to it. */
+  /** Unclaimed members of nested objects, by path. */
   private readonly inner: JsonDraft = {}
 
   constructor(readonly object: JsonObject) {
@@ -25,13 +25,13 @@ export class FieldReader {
     return taken
   }
 
-  /** What `read` makes of a member, which stays untaken. */
+  /** Reads a member without claiming it. */
   peek<T>(name: string, read: (value: Json) => T | undefined): T | undefined {
     const value = Object.hasOwn(this.object, name) ? (this.object[name] ?? null) : null
     return value === null ? undefined : read(value)
   }
 
-  /** A member that is an object; what is not taken of it rides along under `name.member`. */
+  /** A member that is an object; its unclaimed members pass through under `name.member`. */
   within<T>(name: string, read: (fields: FieldReader) => T | undefined): T | undefined {
     return this.take(name, (value) => {
       if (!isObject(value)) return undefined
@@ -69,7 +69,7 @@ export function list(value: Json): readonly Json[] | undefined {
   return Array.isArray(value) ? value : undefined
 }
 
-/** A name with dots leads into the objects that are there; where both speak of an object, what was written stays. */
+/** A dotted name refers to a nested object; if both have an object, the encoded members stay. */
 export function joinMembers(draft: JsonDraft, members: JsonObject): JsonDraft {
   for (const [name, value] of Object.entries(members)) {
     const dot = name.indexOf(".")

@@ -1,4 +1,4 @@
-// Errors in OpenAI's shape, which all of its interfaces share: ours to the client, an upstream's to us.
+// Errors in OpenAI's shape, which all of its interfaces share: encodes the gateway's, decodes an upstream's.
 import type { GatewayError } from "../../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { UpstreamError } from "../contract.ts"
@@ -20,11 +20,11 @@ export function decodeError({ status, retryAfterMs, body }: UpstreamError): Gate
   return toGatewayError(sentence(parseError(body)), { status, retryAfterMs })
 }
 
-/** An error inside a stream that began well: its status, where it has one, stands in its code. */
+/** An error inside a stream that began well: its code may be its status. */
 export function decodeErrorBody(body: JsonObject): GatewayError {
-  const said = sentence(body)
-  const status = Number(said.code)
-  return toGatewayError(said, { status: Number.isInteger(status) ? status : undefined })
+  const error = sentence(body)
+  const status = Number(error.code)
+  return toGatewayError(error, { status: Number.isInteger(status) ? status : undefined })
 }
 
 /** OpenAI nests `error`; some hosts put its members at the top, some make `error` the sentence itself. */

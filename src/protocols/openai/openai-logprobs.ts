@@ -1,9 +1,9 @@
-// How likely a token was, as both of OpenAI's conversational protocols tell it.
+// Log probabilities in the shape of both OpenAI chat protocols.
 
 import type { TokenLogprob } from "../../canonical/chat/chat-response.ts"
 import { isObject, type Json } from "../../canonical/json.ts"
 
-/** None where it is no token. */
+/** Empty if it is not a token. */
 export function decodeToken(wire: Json): TokenLogprob[] {
   const [chosen] = tokenIn(wire)
   if (!chosen || !isObject(wire)) return []

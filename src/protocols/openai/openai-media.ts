@@ -1,17 +1,17 @@
-// Pictures, sound and files in OpenAI's protocols: addresses, `data:` addresses, and bare base64 with a format beside it.
+// Images, audio and files in OpenAI's protocols: URLs, `data:` URLs, and base64 with a separate format.
 import type { MediaSource } from "../../canonical/chat/content-part.ts"
 
-/** With its parameters, where it has some. */
+/** Includes the media type's parameters, if any. */
 const DATA_URL = /^data:([^,;][^,]*);base64,/
 
-/** An address, or what stands in it. */
+/** A URL, or the content of a `data:` URL. */
 export function sourceOf(url: string): MediaSource {
   const mediaType = DATA_URL.exec(url.slice(0, 200))?.[1]
   if (mediaType === undefined) return { at: "url", url }
   return { at: "inline", mediaType, base64: url.slice(url.indexOf(",") + 1) }
 }
 
-/** Undefined for what only its provider can look up. */
+/** Undefined for files that only their provider can read. */
 export function addressOf(source: MediaSource): string | undefined {
   if (source.at === "url") return source.url
   if (source.at === "inline") return `data:${source.mediaType};base64,${source.base64}`

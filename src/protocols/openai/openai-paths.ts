@@ -1,6 +1,6 @@
 // The spellings of OpenAI's paths: clients get base addresses wrong, and Azure's and OpenRouter's clients bring their own.
 
-/** In front of an operation; the specification's comes first. */
+/** Prefixes of an operation; the specification's comes first. */
 const BASES = ["/v1", "", "/api/v1", "/openai/v1", "/openai"]
 
 /** Every path of an operation such as `/chat/completions`. */
@@ -8,7 +8,7 @@ export function openaiPaths(...operations: readonly string[]): string[] {
   return operations.flatMap((operation) => BASES.map((base) => base + operation))
 }
 
-/** As `openaiPaths`, for operations that Azure's client asks of a deployment, which is the model. */
+/** Like `openaiPaths`, for operations that Azure's client sends to a deployment, which is the model. */
 export function deploymentPaths(operation: string): string[] {
   return [...openaiPaths(operation), `/openai/deployments/{rest}${operation}`]
 }

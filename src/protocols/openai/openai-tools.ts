@@ -1,4 +1,4 @@
-// A caller's own tools, as OpenAI's two conversational protocols describe them: the same members, one level apart.
+// A caller's own tools in OpenAI's two chat protocols: the same members, nested one level differently.
 import type { ToolDefinition } from "../../canonical/chat/chat-request.ts"
 import { type FieldReader, flag, object, text } from "./field-reader.ts"
 

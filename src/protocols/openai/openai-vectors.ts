@@ -1,4 +1,4 @@
-// Vectors as OpenAI writes them, and the wires that differ from its own in a few words.
+// OpenAI's vectors, and the wires that differ in a few member names.
 import {
   type EmbeddingBatch,
   type EmbeddingFates,
@@ -17,22 +17,22 @@ import { NO_HEADERS } from "../gateway-extension.ts"
 import { readTokenCount, reportedUsage } from "../usage/token-counts.ts"
 import { decodeError } from "./openai-errors.ts"
 
-/** Whose clients' own members such wires understand. */
+/** The protocol of clients whose own members such wires understand. */
 export const OPENAI_EMBEDDINGS = "openai-embeddings"
 
-/** How a wire says what OpenAI's says in other words. */
+/** A wire's names for OpenAI's members. */
 export interface VectorWire {
   readonly fates: EmbeddingFates
-  /** Numbers of tokens go as they are; left out, it takes text alone. */
+  /** True if token ids are accepted; otherwise only text is. */
   readonly takesTokens?: boolean
   readonly dimensions: string
   readonly endUser?: string
-  /** Asks for base64, which is a third of the bytes. */
+  /** Requests base64, which takes a third of the bytes. */
   readonly packed: JsonObject
   readonly task?: { readonly member: string; readonly words: TaskWords }
-  /** Members that would change what vectors are made of, and what they may be. */
+  /** Members that would change the vectors' encoding, with their allowed values. */
   readonly onlyFloats?: Readonly<Record<string, readonly Json[]>>
-  /** The members beside these words that it takes, where it refuses all others; left out, it takes all. */
+  /** The further members that it accepts, if it refuses all others; absent if it accepts all. */
   readonly takesMembers?: readonly string[]
 }
 
@@ -71,7 +71,7 @@ interface SplitPassthrough {
   readonly extra: PassthroughFields | undefined
 }
 
-/** What OpenAI's clients send beside its words is meant for these hosts. */
+/** Further members from OpenAI's clients are meant for these hosts. */
 function splitPassthrough({ extra }: EmbeddingBatch, { onlyFloats = {}, takesMembers }: VectorWire): SplitPassthrough {
   if (extra?.protocol !== OPENAI_EMBEDDINGS) return { own: {}, extra }
   for (const [name, values] of Object.entries(onlyFloats)) {

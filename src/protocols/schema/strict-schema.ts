@@ -1,5 +1,4 @@
-// Whether the vendor holds what is written to a schema: it does so only to those that leave nothing open, and refuses
-// the rest outright.
+// Decides if the vendor enforces a schema: only closed schemas qualify, and it refuses all others.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 
 const REFUSED = [
@@ -18,7 +17,7 @@ const REFUSED = [
   "unevaluatedProperties",
 ] as const
 
-/** Of a whole schema: an object at the top, which is no choice of several. */
+/** For a whole schema: an object at the top level, without alternatives. */
 export function isStrict(schema: Json | undefined): boolean {
   return isObject(schema) && schema.type === "object" && schema.anyOf === undefined && isClosed(schema)
 }

@@ -1,9 +1,9 @@
-// The arguments of a call, which are text, as the object this protocol wants.
+// Converts a call's arguments, which are text, to the object that some protocols require.
 
 import type { ToolCallPart } from "../../canonical/chat/content-part.ts"
 import { isObject, type JsonObject, parseJson } from "../../canonical/json.ts"
 
-/** The one member of a call whose input is plain text: a custom tool becomes a function of one string. */
+/** The only member of a call with plain-text input: a custom tool becomes a function of one string. */
 export const TEXT_INPUT = "input"
 
 export function toolInput(call: Pick<ToolCallPart, "arguments" | "input">): { input: JsonObject; exact: boolean } {

@@ -1,8 +1,8 @@
-// JSON Schema as the vendor takes it. A tool's may say almost anything; what the answer is held to (a strict tool, an
-// output format) knows fewer words, and what it does not know is told in the description instead.
+// JSON Schema as the vendor accepts it. A tool's schema may use almost any keyword; an enforced one (a strict tool, an
+// output format) knows fewer, and the others move to the description.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 
-/** Told of each keyword that is no longer held to: where it stood, and its name. */
+/** Called with the path and name of each keyword that is no longer enforced. */
 export type KeywordReport = (path: string, keyword: string) => void
 
 const COMBINERS = ["anyOf", "oneOf", "allOf"] as const
@@ -19,7 +19,7 @@ function objectSchema(schema: JsonObject, report: KeywordReport): JsonObject {
   return mergeAlternatives(schema, { combiners, report })
 }
 
-/** All that any of the alternatives allows, and of what is required only what all of them require. */
+/** Allows the members of all alternatives, and requires only those that all of them require. */
 function mergeAlternatives(
   schema: JsonObject,
   { combiners, report }: { combiners: readonly string[]; report: KeywordReport },
@@ -41,10 +41,10 @@ function mergeAlternatives(
   return { ...rest, type: "object", properties, ...(required.size > 0 && { required: [...required] }) }
 }
 
-/** How many references in a row are followed; a circle of them has no end. */
+/** The most references followed in a row, because they may be circular. */
 const MAX_STEPS = 10
 
-/** A schema that only points to another within the whole becomes that one. */
+/** Replaces a schema that is only a reference with its target. */
 export function resolveReference(schema: JsonObject, whole: JsonObject): JsonObject {
   let found = schema
   for (let step = 0; step < MAX_STEPS && typeof found.$ref === "string" && found.$ref.startsWith("#/"); step++) {
@@ -75,20 +75,20 @@ const KNOWN: ReadonlySet<string> = new Set(
   ),
 )
 const FORMATS: ReadonlySet<Json> = new Set("date-time time date duration email hostname uri ipv4 ipv6 uuid".split(" "))
-/** Members that hold schemas by name, and lists of schemas. */
+/** Members with schemas by name, and members with lists of schemas. */
 const NAMED = ["properties", "$defs", "definitions"]
 const LISTED = ["anyOf", "allOf"]
 
-/** The schema an answer is held to. */
+/** The schema as the vendor enforces it. */
 export function strictSchema(schema: Json, { report, path = "" }: { report: KeywordReport; path?: string }): Json {
   if (!isObject(schema)) return schema
   const kept: Record<string, Json> = {}
-  const told: string[] = []
+  const removed: string[] = []
   for (const [name, value] of Object.entries(schema)) {
     if (name === "oneOf") kept.anyOf = strictMember("anyOf", value, { report, path: `${path}.oneOf` })
     else if (isKnown(name, value)) kept[name] = strictMember(name, value, { report, path: `${path}.${name}` })
     else if (name !== "additionalProperties") {
-      told.push(`${name}: ${JSON.stringify(value)}`)
+      removed.push(`${name}: ${JSON.stringify(value)}`)
       report(path, name)
     }
   }
@@ -96,9 +96,9 @@ export function strictSchema(schema: Json, { report, path = "" }: { report: Keyw
     if (schema.additionalProperties !== false) report(path, "additionalProperties")
     kept.additionalProperties = false
   }
-  if (told.length === 0) return kept
-  const said = typeof kept.description === "string" ? `${kept.description}\n\n` : ""
-  return { ...kept, description: `${said}{${told.join(", ")}}` }
+  if (removed.length === 0) return kept
+  const description = typeof kept.description === "string" ? `${kept.description}\n\n` : ""
+  return { ...kept, description: `${description}{${removed.join(", ")}}` }
 }
 
 function isKnown(name: string, value: Json): boolean {
@@ -119,7 +119,7 @@ function strictMember(name: string, value: Json, { report, path }: { report: Key
 }
 
 function isObjectType({ type, properties, $ref }: JsonObject): boolean {
-  // Beside a reference it would forbid all that the other schema allows.
+  // Next to a reference it would forbid everything that the other schema allows.
   if ($ref !== undefined) return false
   return type === "object" || (Array.isArray(type) && type.includes("object")) || isObject(properties)
 }

@@ -1,4 +1,4 @@
-// What Amazon Bedrock says was put in, where it says so in a body.
+// Reads the input tokens that Amazon Bedrock reports in a body.
 import type { JsonObject } from "../../canonical/json.ts"
 import { readCountDetails, readTokenCount } from "./token-counts.ts"
 

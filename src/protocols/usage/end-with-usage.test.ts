@@ -1,5 +1,5 @@
-// The end of a relayed stream whose provider reported no usage: the counts stand where the protocol's clients look for
-// them, everything that was said before passes at once, and a usage that was reported stays as it is.
+// The end of a relayed stream without usage: counts are added where the protocol's clients expect them, earlier frames
+// pass at once, and reported usage stays unchanged.
 import { describe, expect, test } from "bun:test"
 import type { Usage } from "../../canonical/usage.ts"
 import { toByteText } from "../../transport/json/byte-text.ts"
@@ -13,7 +13,7 @@ import { streamReading } from "../relay.fixture.ts"
 
 const USAGE: Usage = { input: 7, output: 3 }
 
-/** What passes of each frame, and how the stream ends; the last frame is the one held back, if the protocol has one. */
+/** The forwarded frames and the end of the stream; the last frame is held back, if the protocol requires it. */
 function ending(
   protocol: Protocol,
   stream: string,
@@ -30,26 +30,26 @@ const event = (data: object) => `data: ${JSON.stringify(data)}\n\n`
 
 describe("chat completions", () => {
   const chunk = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 5, model: "m" }
-  const said = event({
+  const textChunk = event({
     ...chunk,
     choices: [{ index: 0, delta: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
   })
 
-  test("chat completions get a chunk of usage before the end where it was asked for", () => {
-    const { before, end } = ending(openaiChat, `${said}data: [DONE]\n\n`)
+  test("a chat completions stream gets a usage chunk before its end if usage was requested", () => {
+    const { before, end } = ending(openaiChat, `${textChunk}data: [DONE]\n\n`)
     expect(before).toContain('"content":"Hi"')
-    const [told = "", done] = end.split("\n\n")
-    expect(JSON.parse(told.slice("data: ".length))).toMatchObject({
+    const [usageFrame = "", done] = end.split("\n\n")
+    expect(JSON.parse(usageFrame.slice("data: ".length))).toMatchObject({
       ...{ ...chunk, model: "a/b", choices: [] },
       usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
     })
     expect(done).toBe("data: [DONE]")
   })
 
-  test("chat completions get no usage chunk if it was not requested or already sent", () => {
-    expect(ending(openaiChat, `${said}data: [DONE]\n\n`, { usageAsked: false }).end).toBe("data: [DONE]\n\n")
-    const told = event({ ...chunk, choices: [], usage: { prompt_tokens: -1, completion_tokens: 0 } })
-    expect(ending(openaiChat, `${said}${told}data: [DONE]\n\n`).end).toBe("data: [DONE]\n\n")
+  test("a chat completions stream gets no usage chunk if it was not requested or already sent", () => {
+    expect(ending(openaiChat, `${textChunk}data: [DONE]\n\n`, { usageRequested: false }).end).toBe("data: [DONE]\n\n")
+    const invalidUsage = event({ ...chunk, choices: [], usage: { prompt_tokens: -1, completion_tokens: 0 } })
+    expect(ending(openaiChat, `${textChunk}${invalidUsage}data: [DONE]\n\n`).end).toBe("data: [DONE]\n\n")
   })
 })
 
@@ -59,58 +59,58 @@ describe("messages", () => {
   const stop = event({ type: "message_delta", delta: { stop_reason: "end_turn" } })
   const end = event({ type: "message_stop" })
 
-  test("messages get it in the event that says why the message stopped, which waits for it alone", () => {
-    const heard = ending(anthropicMessages, start + delta + stop + end)
-    expect(heard.before).toContain('"text":"Hi"')
-    expect(heard.before).not.toContain("stop_reason")
-    const [told = "", last] = heard.end.split("\n\n")
-    expect(JSON.parse(told.slice("data: ".length))).toMatchObject({
+  test("a messages stream gets its usage in the event with the stop reason, which waits for it", () => {
+    const result = ending(anthropicMessages, start + delta + stop + end)
+    expect(result.before).toContain('"text":"Hi"')
+    expect(result.before).not.toContain("stop_reason")
+    const [usageFrame = "", last] = result.end.split("\n\n")
+    expect(JSON.parse(usageFrame.slice("data: ".length))).toMatchObject({
       delta: { stop_reason: "end_turn" },
       usage: { input_tokens: 7, output_tokens: 3 },
     })
     expect(`${last}\n\n`).toBe(end)
   })
 
-  test("messages have a usage to add to in the first event", () => {
+  test("the first event of a messages stream gets a usage object", () => {
     expect(ending(anthropicMessages, start + delta + stop + end).before).toContain('"usage":{"input_tokens":0')
   })
 
-  test("messages keep the stop reason of a host that leaves out the last event", () => {
-    const { end: told } = ending(anthropicMessages, start + delta + stop, { hasEnd: false })
-    expect(told).toContain('"stop_reason":"end_turn"')
-    expect(told).toEndWith('event: message_stop\ndata: {"type":"message_stop"}\n\n')
-    expect(told).toContain('"output_tokens":3')
+  test("a messages stream keeps the stop reason if the host omits the last event", () => {
+    const { end: closing } = ending(anthropicMessages, start + delta + stop, { hasEnd: false })
+    expect(closing).toContain('"stop_reason":"end_turn"')
+    expect(closing).toEndWith('event: message_stop\ndata: {"type":"message_stop"}\n\n')
+    expect(closing).toContain('"output_tokens":3')
   })
 
-  test("messages keep a usage that was already sent", () => {
+  test("a messages stream keeps usage that was already sent", () => {
     const counted = event({ type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: -1 } })
-    const heard = ending(anthropicMessages, start + counted + end)
-    expect([heard.before.includes('"output_tokens":-1'), heard.end]).toEqual([true, end])
+    const result = ending(anthropicMessages, start + counted + end)
+    expect([result.before.includes('"output_tokens":-1'), result.end]).toEqual([true, end])
   })
 })
 
 describe("generated content", () => {
-  const said = event({ candidates: [{ content: { parts: [{ text: "Hi" }] }, finishReason: "STOP" }] })
+  const chunk = event({ candidates: [{ content: { parts: [{ text: "Hi" }] }, finishReason: "STOP" }] })
   const counts = { promptTokenCount: 7, candidatesTokenCount: 3, totalTokenCount: 10 }
 
-  test("generated content gets one more event", () => {
-    const { before, end } = ending(geminiGenerate, said, { hasEnd: false })
+  test("a generateContent stream gets one more event", () => {
+    const { before, end } = ending(geminiGenerate, chunk, { hasEnd: false })
     expect(before).toContain('"text":"Hi"')
     expect(JSON.parse(end.slice("data: ".length))).toMatchObject({ modelVersion: "a/b", usageMetadata: counts })
   })
 
-  test("generated content gets one more element of an array", () => {
-    const { before, end } = ending(geminiGenerate, said, { hasEnd: false, framing: "array" })
+  test("a generateContent array gets one more element", () => {
+    const { before, end } = ending(geminiGenerate, chunk, { hasEnd: false, framing: "array" })
     expect(JSON.parse(before + end)).toMatchObject([{}, { usageMetadata: counts }])
   })
 
-  test("generated content keeps a usage that was already sent", () => {
-    const told = event({ candidates: [{ finishReason: "STOP" }], usageMetadata: { promptTokenCount: 1e12 } })
-    expect(ending(geminiGenerate, told, { hasEnd: false }).end).toBe("")
+  test("a generateContent stream keeps usage that was already sent", () => {
+    const implausible = event({ candidates: [{ finishReason: "STOP" }], usageMetadata: { promptTokenCount: 1e12 } })
+    expect(ending(geminiGenerate, implausible, { hasEnd: false }).end).toBe("")
   })
 })
 
-test("a response gets it in its last event", () => {
+test("a responses stream gets its usage in the last event", () => {
   const created = event({ type: "response.created", response: { id: "resp_1", model: "m", usage: null } })
   const done = event({ type: "response.completed", response: { id: "resp_1", model: "m", output: [], usage: null } })
   const { before, end } = ending(openaiResponses, created + done)

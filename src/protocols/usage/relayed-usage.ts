@@ -1,4 +1,4 @@
-// The usage that a relayed answer reports, and the place for what is counted here where it reports none.
+// The usage of a relayed response, or the means to add counted usage if it reports none.
 import type { JsonObject } from "../../canonical/json.ts"
 import type { Usage } from "../../canonical/usage.ts"
 import { asciiOf, spliceJson } from "../../transport/json/json-splice.ts"
@@ -6,12 +6,12 @@ import type { RelayedResponse } from "../contract.ts"
 
 interface UsageReporting {
   readonly usage: Usage | undefined
-  /** The member that tells it. */
+  /** The member with the usage. */
   readonly member: string
   encodeUsage(usage: Usage): JsonObject
 }
 
-/** `text` is the answer as it passes. */
+/** `text` is the response as it is forwarded. */
 export function relayedUsage(
   text: string,
   { usage, member, encodeUsage }: UsageReporting,

@@ -1,4 +1,4 @@
-// What a messages body may not say, and the members that have one spelling alone.
+// Rules for messages bodies: refused members, and members with only one spelling.
 import { guardBody } from "../../body-rules.ts"
 import { ACCOUNT_OBJECTS, accountObject, refusedAtTop, toolModel } from "../../gateway-extension.ts"
 
@@ -21,7 +21,7 @@ export const bodyGuard = guardBody({
       inside: {
         content: {
           members: ["type", "text", "source", "content", "input", "tool_use_id"],
-          // What code that the provider ran has put out, sent back as it came.
+          // Output of code that the provider ran, sent back unchanged.
           opaqueTypes: /code_execution_(tool_result|output|result)$/,
         },
       },

@@ -1,11 +1,11 @@
-// Citations, both ways. They belong to a whole text block here, so a canonical one says no span.
+// Citations, both ways. They belong to a whole text block in this protocol, so a canonical citation has no span.
 
 import type { Citation } from "../../../canonical/chat/content-part.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { claimFields } from "../../../canonical/passthrough-fields.ts"
 import { isOwn, PROTOCOL } from "./passthrough-fields.ts"
 
-/** Undefined where it is no list of citations. */
+/** Undefined if it is not a list of citations. */
 export function decodeCitations(value: Json | undefined): Citation[] | undefined {
   return Array.isArray(value) && value.every(isObject) ? value.map(decodeCitation) : undefined
 }
@@ -36,7 +36,7 @@ function isAddress(url: string): boolean {
   return /^https?:/i.test(url)
 }
 
-/** A citation this protocol made, as it made it; undefined for another's. */
+/** A citation of this protocol, unchanged; undefined for others. */
 export function ownCitation({ url, title, quote, extra }: Citation): JsonObject | undefined {
   if (!isOwn(extra)) return undefined
   const { type } = extra.members
@@ -49,8 +49,8 @@ export function ownCitation({ url, title, quote, extra }: Citation): JsonObject 
   }
 }
 
-/** A citation of another's, in the form clients know best. Its index is empty, which no citation of the vendor's is. */
-export function foreignCitation({ url, title, quote }: Citation): JsonObject {
+/** Another protocol's citation, in the form that clients know best. Its index is empty, unlike the vendor's. */
+function foreignCitation({ url, title, quote }: Citation): JsonObject {
   return {
     type: "web_search_result_location",
     cited_text: quote ?? "",
@@ -60,7 +60,11 @@ export function foreignCitation({ url, title, quote }: Citation): JsonObject {
   }
 }
 
-/** Whether the vendor would know the citation again. */
+/** True if the vendor would recognise the citation. */
 export function isVendorCitation(citation: JsonObject): boolean {
   return citation.type !== "web_search_result_location" || citation.encrypted_index !== ""
+}
+
+export function encodeCitation(citation: Citation): JsonObject {
+  return ownCitation(citation) ?? foreignCitation(citation)
 }

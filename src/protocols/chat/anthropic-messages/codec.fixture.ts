@@ -1,4 +1,4 @@
-// What the tests of this codec share: contexts, streams read and written, and requests that use all of the protocol.
+// Shared by this codec's tests: contexts, decoded and encoded streams, and requests that use the whole protocol.
 
 import type { ChatRequest } from "../../../canonical/chat/chat-request.ts"
 import type { StreamEvent } from "../../../canonical/chat/stream-event.ts"
@@ -25,8 +25,8 @@ function upstreamContext(changes: Partial<UpstreamRequestContext> = {}): Upstrea
 
 export function encodeContext(losses: Loss[] = []): ClientResponseContext {
   const id = "0123456789abcdefghijklmn"
-  const asked = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
-  return { id, model: "a/b", asked, unixTime: 1, usageAsked: true, framing: "events", losses }
+  const request = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
+  return { id, model: "a/b", request, unixTime: 1, usageRequested: true, framing: "events", losses }
 }
 
 const envelope = { does: "generate", rest: "", query: "", headers: { "anthropic-version": "2026-10-21" } } as const
@@ -35,7 +35,7 @@ export function decoded(body: object): ChatRequest {
   return ingress.decodeRequest(body as JsonObject, envelope)
 }
 
-/** A request said again, with what was lost of it. */
+/** An encoded request and its losses. */
 export function encoded(request: ChatRequest, changes: Partial<UpstreamRequestContext> = {}) {
   const losses: Loss[] = []
   const body = upstream.encodeRequest(request, upstreamContext({ ...changes, losses }))
@@ -217,7 +217,7 @@ export const rich: JsonObject = {
 
 const plain: JsonObject = { model: "a/b", max_tokens: 9, messages: [{ role: "user", content: "hi" }] }
 
-/** Requests that say one thing each. */
+/** Requests with one feature each. */
 export const requests: readonly JsonObject[] = [
   plain,
   { ...plain, system: "be kind" },

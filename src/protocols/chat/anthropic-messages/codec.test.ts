@@ -1,4 +1,4 @@
-// The laws of the translate lane, over what this repository has of the protocol and over what was recorded of it.
+// Properties of the codec, over this repository's requests and over recorded exchanges.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { recorded, recordings, streamText } from "../../../../test/conformance/recorded.ts"
@@ -15,7 +15,7 @@ import { grammarFaults } from "./encode/stream-grammar.fixture.ts"
 const { upstream } = anthropicMessagesCodec
 const context = { id: "x", minter: "anthropic" }
 
-/** The request without what says nothing: who is asked, whether it streams, members that are null or say the default. */
+/** The request without members that do not matter: model, stream, null members and defaults. */
 function bare(body: JsonObject): Json {
   const { model: _, stream: __, provider: ___, ...rest } = body
   return JSON.parse(JSON.stringify(rest), (name, value) => {
@@ -28,22 +28,22 @@ function bare(body: JsonObject): Json {
   })
 }
 
-describe("a request that comes back to its own protocol", () => {
+describe("encoding a request in its own protocol", () => {
   for (const body of [rich, ...requests]) {
-    test(JSON.stringify(body).slice(0, 100), () => {
+    test(`a request stays the same: ${JSON.stringify(body).slice(0, 100)}`, () => {
       const { body: again, losses } = encoded(decoded(body))
       expect(bare(again)).toEqual(bare(body))
       expect(losses).toEqual([])
     })
   }
 
-  recorded("is what it was, of every one that was recorded", () => {
+  recorded("every recorded request stays the same when decoded and encoded", () => {
     const bodies = recordings("messages").flatMap(({ request }) => (request?.body?.messages ? [request.body] : []))
     expect(bodies.length).toBeGreaterThan(50)
     for (const body of bodies) expect(bare(encoded(decoded(body)).body)).toEqual(bare(body))
   })
 
-  test("a request that is decoded and encoded in its own protocol stays the same, for any content", () => {
+  test("any request stays the same when decoded and encoded", () => {
     const block = fc.oneof(
       fc.record({ type: fc.constantFrom("text", "thinking", "image", "tool_result", "x"), text: fc.string() }),
       fc.record({ type: fc.constant("text"), text: fc.string(), more: fc.jsonValue() }),
@@ -61,7 +61,7 @@ describe("a request that comes back to its own protocol", () => {
   })
 })
 
-test("no request, however odd, fails but with an error of ours", () => {
+test("no request fails with anything but a GatewayError", () => {
   const odd = fc.dictionary(
     fc.constantFrom("messages", "system", "tools", "tool_choice", "thinking", "output_config", "metadata", "provider"),
     fc.jsonValue(),
@@ -77,14 +77,14 @@ test("no request, however odd, fails but with an error of ours", () => {
   )
 })
 
-/** Arguments may be spaced otherwise, and what an answer carries beside its parts is not streamed. */
+/** Argument spacing may differ, and response members other than the parts are not streamed. */
 function comparable({ candidates, usage, id, model }: ChatResponse): unknown {
   const spaced = (part: ContentPart): ContentPart =>
     part.kind === "tool-call" ? { ...part, arguments: JSON.stringify(JSON.parse(part.arguments)) } : part
   return { id, model, usage, candidates: candidates.map((each) => ({ ...each, parts: each.parts.map(spaced) })) }
 }
 
-/** A whole answer, told as the vendor tells it piece by piece. */
+/** A whole response as the vendor would stream it. */
 function streamed(body: JsonObject): string {
   const { content, stop_reason, stop_sequence, usage, ...rest } = body
   const frame = (data: JsonObject) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
@@ -115,8 +115,8 @@ function deltas(block: JsonObject): JsonObject[] {
   const { type, text, thinking, signature, citations, input } = block
   const cites = Array.isArray(citations) ? citations : []
   if (type === "text" && typeof text === "string") {
-    const said = (text.match(/[\s\S]{1,7}/gu) ?? []).map((piece) => ({ type: "text_delta", text: piece }))
-    return [...said, ...cites.map((citation: Json) => ({ type: "citations_delta", citation }))]
+    const textDeltas = (text.match(/[\s\S]{1,7}/gu) ?? []).map((piece) => ({ type: "text_delta", text: piece }))
+    return [...textDeltas, ...cites.map((citation: Json) => ({ type: "citations_delta", citation }))]
   }
   if (type === "thinking") {
     return [
@@ -137,8 +137,8 @@ const streams = recordings("messages").flatMap((recording) => {
   return text?.includes('"message_start"') ? [text] : []
 })
 
-describe("a stream", () => {
-  recorded("folds into what the whole answer says, of every one that was recorded", () => {
+describe("decoding and encoding streams", () => {
+  recorded("every recorded stream is assembled into its whole response", () => {
     expect(answers.length).toBeGreaterThan(30)
     for (const body of answers) {
       const whole = upstream.decodeResponse(body, context)
@@ -149,7 +149,7 @@ describe("a stream", () => {
     }
   })
 
-  recorded("written again is sound, and says the same, of every one that was recorded", () => {
+  recorded("every recorded stream, encoded again, is valid and equivalent", () => {
     expect(streams.length).toBeGreaterThan(30)
     for (const text of streams) {
       const events = readStream([text]).filter(({ type }) => type !== "stream-error")
@@ -165,7 +165,7 @@ describe("a stream", () => {
     }
   })
 
-  recorded("says the same wherever its bytes are cut", () => {
+  recorded("every recorded stream decodes to the same events wherever its bytes are cut", () => {
     for (const text of streams.slice(0, 10)) {
       const whole = readStream([text])
       expect(readStream(text.match(/[\s\S]{1,3}/g) ?? [])).toEqual(whole)

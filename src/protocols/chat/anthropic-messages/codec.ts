@@ -4,12 +4,12 @@ import { countHostedCalls } from "./count-hosted-calls.ts"
 import { COUNT_PATH, counter, encodeCount } from "./count-tokens.ts"
 import { decodeRequest } from "./decode/decode-request.ts"
 import { decodeResponse } from "./decode/decode-response.ts"
+import { decodeStream } from "./decode/decode-stream.ts"
 import { encodeRequest } from "./encode/encode-request.ts"
 import { encodeResponse } from "./encode/encode-response.ts"
 import { encodeStream } from "./encode/encode-stream.ts"
 import { decodeError } from "./errors.ts"
 import { fates } from "./fates.ts"
-import { decodeStream } from "./relay-stream.ts"
 import { places } from "./setting-paths.ts"
 
 const HEADERS = { "anthropic-version": "2023-06-01" }

@@ -3,16 +3,16 @@ import type { HostedCallCounter } from "../../../canonical/hosted-calls.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { readTokenCount } from "../../usage/token-counts.ts"
 
-/** Counts are of the whole message so far, so the latest stands. */
+/** Each count covers the whole message so far, so the latest one is used. */
 export function countHostedCalls(): HostedCallCounter {
   let searches = 0
   let hasContainer = false
   return {
-    see(said) {
-      const { message, delta, usage } = said as JsonObject
+    see(payload) {
+      const { message, delta, usage } = payload as JsonObject
       const used = serverTools(usage) ?? serverTools(isObject(message) ? message.usage : undefined)
       searches = (used && readTokenCount(used, "web_search_requests")) ?? searches
-      hasContainer ||= isObject(said.container) || (isObject(delta) && isObject(delta.container))
+      hasContainer ||= isObject(payload.container) || (isObject(delta) && isObject(delta.container))
     },
     get calls() {
       return { ...(searches > 0 && { web_search: searches }), ...(hasContainer && { code_session: 1 }) }

@@ -1,12 +1,12 @@
-// Every path of the messages protocol: under both of its prefixes, where some clients leave out `/v1`, and where other
-// gateways have it.
+// Every path of the messages protocol: under both prefixes, also for clients that omit `/v1`, and under the paths of
+// other gateways.
 import type { ProtocolPath } from "../../contract.ts"
 
 export const prefixes: readonly string[] = ["/msgapi", "/anthropic"]
 
-/** Bases of a client that was given the gateway's bare address, or OpenRouter's form of it. */
+/** Bases for clients with the gateway's bare address, or OpenRouter's form of it. */
 const BARE = ["/v1", "/api/v1"]
-/** OpenAI's listing has the same bare paths; a client of this protocol is known by its header. */
+/** OpenAI's listing has the same bare paths; this header identifies clients of this protocol. */
 const OWN_HEADER = "anthropic-version"
 
 const at = (...ends: readonly string[]): string[] => prefixes.flatMap((prefix) => ends.map((end) => prefix + end))

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import { decodeError, encodeError } from "./errors.ts"
 
-test("our error has the specification's shape and what the vendor's clients need", () => {
+test("a gateway error has the specification's shape and the members that the vendor's clients need", () => {
   const error = new GatewayError("invalid_parameter", "`top_k` must be a whole number.", { param: "top_k" })
   expect(encodeError(error, { requestId: "r1" })).toEqual({
     type: "error",
@@ -16,13 +16,13 @@ test("our error has the specification's shape and what the vendor's clients need
   })
 })
 
-test("a prompt that is too long is told in the words coding agents know", () => {
-  const told = (message: string) =>
+test("a prompt that is too long is reported in the wording that coding agents recognise", () => {
+  const encodeTooLong = (message: string) =>
     (encodeError(new GatewayError("context_length_exceeded", message), { requestId: "" }) as { error: object }).error
-  expect(told("prompt is too long: 5 tokens > 3 maximum")).toMatchObject({
+  expect(encodeTooLong("prompt is too long: 5 tokens > 3 maximum")).toMatchObject({
     message: "prompt is too long: 5 tokens > 3 maximum",
   })
-  expect(told("Too many tokens.")).toMatchObject({ message: "prompt is too long: Too many tokens." })
+  expect(encodeTooLong("Too many tokens.")).toMatchObject({ message: "prompt is too long: Too many tokens." })
 })
 
 const upstream: [string, number, object, string, string][] = [
@@ -34,21 +34,27 @@ const upstream: [string, number, object, string, string][] = [
     "context_length_exceeded",
     "caller",
   ],
-  ["our key", 401, { type: "authentication_error", message: "invalid x-api-key" }, "upstream_unavailable", "gateway"],
-  ["our rights", 403, { type: "permission_error", message: "no" }, "upstream_unavailable", "gateway"],
+  [
+    "the gateway's key",
+    401,
+    { type: "authentication_error", message: "invalid x-api-key" },
+    "upstream_unavailable",
+    "gateway",
+  ],
+  ["the gateway's permissions", 403, { type: "permission_error", message: "no" }, "upstream_unavailable", "gateway"],
   ["an unknown model", 404, { type: "not_found_error", message: "model: x" }, "upstream_unavailable", "gateway"],
-  ["a limit", 429, { type: "rate_limit_error", message: "slow down" }, "upstream_rate_limited", "upstream"],
-  ["a fault", 500, { type: "api_error", message: "oops" }, "upstream_unavailable", "upstream"],
+  ["a rate limit", 429, { type: "rate_limit_error", message: "slow down" }, "upstream_rate_limited", "upstream"],
+  ["an internal fault", 500, { type: "api_error", message: "oops" }, "upstream_unavailable", "upstream"],
   ["an overload", 529, { type: "overloaded_error", message: "Overloaded" }, "upstream_unavailable", "upstream"],
 ]
 for (const [name, status, error, code, owner] of upstream) {
-  test(`${name} of an upstream's`, () => {
+  test(`an upstream's error about ${name} is decoded`, () => {
     const body = JSON.stringify({ type: "error", error, request_id: "req_1" })
     expect(decodeError({ status, body })).toMatchObject({ code, owner })
   })
 }
 
-test("a page in place of an error is an error all the same", () => {
+test("an HTML page instead of an error body still decodes to an error", () => {
   expect(decodeError({ status: 502, body: "<html>" })).toMatchObject({
     code: "upstream_unavailable",
     owner: "upstream",

@@ -1,4 +1,4 @@
-// Errors in Anthropic's shape: ours to the client, an upstream's to us.
+// Errors in Anthropic's shape: encodes the gateway's, decodes an upstream's.
 import type { GatewayError } from "../../../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { encodeByteText } from "../../../transport/json/byte-text.ts"
@@ -10,7 +10,7 @@ export function encodeError(error: GatewayError, { requestId }: { requestId: str
   return errorBody(error, error.kind, requestId)
 }
 
-/** Clients raise it only behind its `event:` line. An overload has a type of its own there. */
+/** Clients raise it only after its `event:` line. An overload has a different type there. */
 export function errorFrame(error: GatewayError, { requestId }: { requestId: string }): string {
   const type = error.kind === "service_unavailable_error" ? "overloaded_error" : error.kind
   return encodeByteText(encodeSse({ event: "error", data: JSON.stringify(errorBody(error, type, requestId)) }))
@@ -30,7 +30,7 @@ function errorBody(error: GatewayError, type: string, requestId: string): Json {
   }
 }
 
-/** Coding agents compact their context when they read these words. */
+/** Coding agents compact their context when they read this wording. */
 function sentenceOf({ code, message }: GatewayError): string {
   const known = code !== "context_length_exceeded" || message.startsWith("prompt is too long")
   return known ? message : `prompt is too long: ${message}`
@@ -44,8 +44,8 @@ const STATUSES: Readonly<Record<string, number>> = { overloaded_error: 529, api_
 
 /** An error inside a stream that began well. */
 export function decodeErrorEvent(event: JsonObject): GatewayError {
-  const said = sentence(event)
-  return toGatewayError(said, { status: STATUSES[said.type ?? ""] })
+  const error = sentence(event)
+  return toGatewayError(error, { status: STATUSES[error.type ?? ""] })
 }
 
 function sentence(body: Json | undefined): UpstreamErrorText {

@@ -1,4 +1,4 @@
-// What becomes of each setting in a messages request.
+// The fate of each setting in a messages request.
 import type { SettingFates } from "../../../canonical/setting-fates.ts"
 
 export const fates: SettingFates = {

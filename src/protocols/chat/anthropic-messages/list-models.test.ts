@@ -22,7 +22,7 @@ const page = (query: string) => {
   return { ids: data.map(({ id }) => id).join(" "), ...rest }
 }
 
-test("an entry says what clients size their context by", () => {
+test("a model entry has the limits by which clients size their context", () => {
   expect(listing.encodeModel(card("a/1"))).toEqual({
     id: "a/1",
     type: "model",
@@ -33,13 +33,13 @@ test("an entry says what clients size their context by", () => {
   })
 })
 
-describe("the list", () => {
-  test("the list is whole where no page is asked for", () => {
+describe("the model list", () => {
+  test("the model list is complete if no page is requested", () => {
     expect(page("")).toEqual({ ids: "a/1 a/2 b/1 b/2 c/1", has_more: false, first_id: "a/1", last_id: "c/1" } as never)
     expect(page("beta=true")).toMatchObject({ has_more: false })
   })
 
-  test("the list comes in pages, forwards and backwards", () => {
+  test("the model list has pages, forwards and backwards", () => {
     expect(page("limit=2")).toEqual({ ids: "a/1 a/2", has_more: true, first_id: "a/1", last_id: "a/2" } as never)
     expect(page("limit=2&after_id=a/2")).toMatchObject({ ids: "b/1 b/2", has_more: true })
     expect(page("limit=2&after_id=b/2")).toMatchObject({ ids: "c/1", has_more: false })
@@ -47,7 +47,7 @@ describe("the list", () => {
     expect(page("limit=9&before_id=b/1")).toMatchObject({ ids: "a/1 a/2", has_more: false })
   })
 
-  test("the list of nothing names nothing", () => {
+  test("an empty model list has no first and last id", () => {
     expect(listing.encodeModels([], new URLSearchParams())).toEqual({
       data: [],
       has_more: false,
@@ -56,7 +56,7 @@ describe("the list", () => {
     })
   })
 
-  test("the list refuses a page that cannot be", () => {
+  test("an invalid page is refused", () => {
     for (const query of [
       "limit=0",
       "limit=x",

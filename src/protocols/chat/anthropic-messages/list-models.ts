@@ -1,4 +1,4 @@
-// Models as Anthropic's listing shows them, a page at a time where the caller asks for pages.
+// Encodes models as Anthropic's listing, in pages if the caller requests them.
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { Json } from "../../../canonical/json.ts"
 import type { ModelCard } from "../../../canonical/model.ts"
@@ -20,7 +20,7 @@ function encodeModel(card: ModelCard): Json {
   }
 }
 
-/** What a client may fill: the context window, but for models that take less. */
+/** The input limit: the context window, unless the model accepts less. */
 function inputLimit({ maxInputTokens, contextWindow }: ModelCard): { max_input_tokens?: number } {
   const limit = maxInputTokens ?? contextWindow
   return limit === undefined ? {} : { max_input_tokens: limit }
@@ -38,7 +38,7 @@ function encodeModels(cards: readonly ModelCard[], query: URLSearchParams): Json
   }
 }
 
-/** All of it where no paging parameter is given. */
+/** The whole list if there is no paging parameter. */
 function pageOf(cards: readonly ModelCard[], query: URLSearchParams): { start: number; end: number } {
   const after = query.get("after_id")
   const before = query.get("before_id")

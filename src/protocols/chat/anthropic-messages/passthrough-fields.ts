@@ -1,4 +1,4 @@
-// What is this protocol's own among what rides along in a canonical request or answer, and the naming of what is not.
+// Restores this protocol's own passthrough fields and reports those of other protocols as losses.
 
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import type { Losses } from "../../../canonical/loss.ts"
@@ -11,9 +11,12 @@ const NOTHING: JsonObject = {}
 
 export interface AnthropicPassthrough extends PassthroughFields {
   readonly protocol: typeof PROTOCOL
-  /** The list of remote servers, where other protocols know them from the tools. */
+  /** The list of remote servers, which other protocols have in the tools. */
   readonly servers?: Json
-  /** The block that a text was made of for other protocols. It stands beside the members: they lose nothing by it. */
+  /**
+   * The block from which a text was made for other protocols. It is outside `members`, so that no loss is reported for
+   * it.
+   */
   readonly block?: JsonObject
 }
 
@@ -25,7 +28,7 @@ export function ownExtra(members: JsonObject, block: JsonObject): AnthropicPasst
   return { protocol: PROTOCOL, members, block }
 }
 
-/** The members that came from this protocol and go back to it; those of another are named as lost. */
+/** The passthrough fields of this protocol; those of others are reported as lost. */
 export function ownMembers(
   extra: PassthroughFields | undefined,
   { at, losses }: { at: string; losses: Losses },

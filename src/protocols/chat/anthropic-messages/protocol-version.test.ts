@@ -11,7 +11,7 @@ function read(headers: RequestEnvelope["headers"]): string {
   }
 }
 
-test("either spelling is taken, and any date from 2023 on means the newest version known by then", () => {
+test("either header is accepted, and any date from 2023 on selects the newest version known by then", () => {
   expect(read({ "msg-version": "2023-06-01" })).toBe("2023-06-01")
   expect(read({ "anthropic-version": "2023-01-01" })).toBe("2023-01-01")
   expect(read({ "msg-version": "2025-01-31" })).toBe("2023-06-01")
@@ -19,7 +19,7 @@ test("either spelling is taken, and any date from 2023 on means the newest versi
   expect(read({ "anthropic-version": "2031-12-31" })).toBe("2026-10-21")
 })
 
-test("none, or what is no date, is refused", () => {
+test("a missing version, or one that is not a date, is refused", () => {
   const wrong = [
     "",
     "latest",

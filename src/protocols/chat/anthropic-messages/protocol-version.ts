@@ -1,4 +1,4 @@
-// The version header every call carries, in the specification's spelling or the vendor's, and what goes upstream for it.
+// The version header of every call, in the specification's spelling or the vendor's, and its upstream value.
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { RequestEnvelope } from "../../contract.ts"
 
@@ -8,21 +8,21 @@ const OLDEST = "2023-01-01"
 
 export const readsHeaders: readonly string[] = ["msg-version", "anthropic-version", "anthropic-beta"]
 
-/** Callers send few different ones, so what was made of them is kept. */
+/** Callers send few different versions, so parsed ones are cached. */
 const versions = new Map<string, string>()
 const upstream = new Map<string, Readonly<Record<string, string>>>()
 const MAX_KEPT = 100
 
-/** The newest version known that is not after the one asked for. */
+/** The newest known version that is not after the requested one. */
 export function readVersion({ headers }: RequestEnvelope): string {
-  const asked = headers["msg-version"] ?? headers["anthropic-version"]
-  if (asked === undefined) throw invalid("The header `msg-version` (or `anthropic-version`) is missing")
-  return versions.get(asked) ?? rememberValue(versions, asked, newestUntil(asked))
+  const requested = headers["msg-version"] ?? headers["anthropic-version"]
+  if (requested === undefined) throw invalid("The header `msg-version` (or `anthropic-version`) is missing")
+  return versions.get(requested) ?? rememberValue(versions, requested, newestUntil(requested))
 }
 
-function newestUntil(asked: string): string {
-  if (!isDate(asked) || asked < OLDEST) throw invalid("The header `msg-version` is not a version")
-  return KNOWN.find((known) => known <= asked) ?? OLDEST
+function newestUntil(requested: string): string {
+  if (!isDate(requested) || requested < OLDEST) throw invalid("The header `msg-version` is not a version")
+  return KNOWN.find((known) => known <= requested) ?? OLDEST
 }
 
 function rememberValue<Value>(kept: Map<string, Value>, key: string, value: Value): Value {
@@ -31,7 +31,7 @@ function rememberValue<Value>(kept: Map<string, Value>, key: string, value: Valu
   return value
 }
 
-/** Newer clients put instructions among the messages; they are known by the vendor's own spelling. */
+/** Newer clients put instructions among the messages; they use the vendor's spelling of the header. */
 export function takesInstructions({ headers }: RequestEnvelope): boolean {
   return headers["anthropic-version"] !== undefined
 }
@@ -40,8 +40,8 @@ export function upstreamHeaders(envelope: RequestEnvelope): Readonly<Record<stri
   const version = readVersion(envelope)
   const beta = envelope.headers["anthropic-beta"]
   const key = beta === undefined ? version : `${version} ${beta}`
-  const made = upstream.get(key)
-  if (made) return made
+  const cached = upstream.get(key)
+  if (cached) return cached
   return rememberValue(upstream, key, {
     "anthropic-version": version,
     ...(beta !== undefined && { "anthropic-beta": beta }),

@@ -21,21 +21,21 @@ function refusal(body: object, at: RequestEnvelope = envelope): string {
   }
 }
 
-describe("a sound request", () => {
+describe("a valid request", () => {
   test("a valid request is accepted", () => {
     expect(readRequest(sound, envelope)).toEqual({
       operation: "messages",
       model: "a/b",
       stream: false,
       framing: "events",
-      usageAsked: true,
-      asks: { maxOutputTokens: 10, candidates: 1 },
+      usageRequested: true,
+      outputLimits: { maxOutputTokens: 10, candidates: 1 },
       routing: { fallback: [] },
       headers: { "anthropic-version": "2023-06-01" },
     })
   })
 
-  test("a sound request may hold everything the protocol has, and what it may have tomorrow", () => {
+  test("a request may use the whole protocol and unknown members", () => {
     const rich = {
       ...sound,
       system: [{ type: "text", text: "be kind", cache_control: { type: "ephemeral" } }],
@@ -67,19 +67,19 @@ describe("a sound request", () => {
     expect(refusal(rich)).toBe("accepted")
   })
 
-  test("a sound request asks for a count without a limit", () => {
+  test("a count request needs no output limit", () => {
     const { max_tokens: _, ...countable } = sound
     expect(readRequest(countable, { ...envelope, does: "count-tokens" })).toMatchObject({ operation: "count_tokens" })
     expect(refusal(countable)).toBe("missing_parameter max_tokens")
   })
 
-  test("a sound request takes an instruction among the messages only from clients that spell the version as the vendor does", () => {
+  test("an instruction among the messages is accepted only with the vendor's version header", () => {
     const instructed = { ...sound, messages: [{ role: "system", content: "x" }, ...sound.messages] }
     expect(refusal(instructed)).toBe("invalid_parameter messages[0].role")
     expect(refusal(instructed, vendor)).toBe("accepted")
   })
 
-  test("a sound request takes beta features along", () => {
+  test("beta features are forwarded", () => {
     const headers = { ...vendor.headers, "anthropic-beta": "a-1,b-2" }
     expect(readRequest(sound, { ...vendor, headers }).headers).toEqual({
       "anthropic-version": "2026-10-21",
@@ -88,7 +88,7 @@ describe("a sound request", () => {
   })
 })
 
-describe("a request at fault names the member", () => {
+describe("an invalid request is refused with the path of the member", () => {
   const cases: [object, string][] = [
     [{ model: undefined }, "missing_parameter model"],
     [{ model: 1 }, "invalid_parameter model"],
@@ -119,7 +119,8 @@ describe("a request at fault names the member", () => {
     [{ api_base: "http://x" }, "unsupported_parameter api_base"],
   ]
   for (const [change, expected] of cases) {
-    test(JSON.stringify(change), () => expect(refusal({ ...sound, ...change })).toBe(expected))
+    test(`the change ${JSON.stringify(change)} is refused`, () =>
+      expect(refusal({ ...sound, ...change })).toBe(expected))
   }
 
   test("a file is an object of the provider's account", () => {
@@ -135,7 +136,7 @@ test("a null member counts as absent", () => {
   expect(refusal({ ...sound, ...nulls })).toBe("accepted")
 })
 
-test("the gateway owns the model's name and the routing extension", () => {
+test("the gateway replaces the model's name and removes the routing extension", () => {
   const edits = anthropicMessages.requestEdits(readRequest(sound, envelope), { model: "claude-x", streamUsage: "sent" })
   expect(edits).toEqual([
     { path: ["model"], set: '"claude-x"' },

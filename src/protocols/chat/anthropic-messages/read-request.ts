@@ -1,4 +1,4 @@
-// Checks a messages request and reads the few members the gateway acts on.
+// Checks a messages request and reads the members that the gateway needs.
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import type { RequestEnvelope, RequestSummary } from "../../contract.ts"
 import {
@@ -36,10 +36,10 @@ export function readRequest(body: JsonObject, envelope: RequestEnvelope): Reques
       model,
       stream: (!counts && stream(body.stream)) || false,
       framing: "events",
-      usageAsked: true,
-      asks: { maxOutputTokens, candidates: 1 },
+      usageRequested: true,
+      outputLimits: { maxOutputTokens, candidates: 1 },
       ...(runsTools(body) && { runsTools: true }),
-      ...(tellsRemoteServers(body) && { remoteServers: true }),
+      ...(namesRemoteServers(body) && { remoteServers: true }),
       ...(counts && { counts }),
       ...(identifiers && { identifiers }),
       routing,
@@ -53,12 +53,14 @@ function runsTools({ tools, mcp_servers }: JsonObject): boolean {
   return Array.isArray(tools) && tools.some((tool) => isObject(tool) && !isClientTool(tool.type))
 }
 
-function tellsRemoteServers({ mcp_servers, tools, messages }: JsonObject): boolean {
+function namesRemoteServers({ mcp_servers, tools, messages }: JsonObject): boolean {
   if (Array.isArray(mcp_servers) && mcp_servers.length > 0) return true
   const isRemote = (each: Json) => isObject(each) && typeof each.type === "string" && each.type.startsWith("mcp_tool")
   if (Array.isArray(tools) && tools.some(isRemote)) return true
   if (!Array.isArray(messages)) return false
-  return messages.some((said) => isObject(said) && Array.isArray(said.content) && said.content.some(isRemote))
+  return messages.some(
+    (message) => isObject(message) && Array.isArray(message.content) && message.content.some(isRemote),
+  )
 }
 
 /** The caller runs its own tools, and those that the vendor has only defined. */
@@ -104,7 +106,7 @@ const toolUseId = required("tool_use_id", nonEmptyString)
 const toolContent = optional("content", contentOf)
 const isError = optional("is_error", boolean)
 
-/** What stands in a block beside its type; blocks of other types pass unread. */
+/** Checks for a block's members, by its type; blocks of other types are not read. */
 const BLOCKS: Readonly<Record<string, (block: JsonObject) => void>> = {
   text: (block) => blockText(block.text),
   image: (block) => source(block.source),
@@ -139,16 +141,16 @@ const system = optional("system", (value) => {
   blocks(value)
 })
 
-const speaker = required("role", oneOf(["user", "assistant"]))
-const speakerOrSystem = required("role", oneOf(["user", "assistant", "system"]))
-const speech = (role: typeof speaker | typeof speakerOrSystem) =>
+const userOrAssistant = required("role", oneOf(["user", "assistant"]))
+const anyRole = required("role", oneOf(["user", "assistant", "system"]))
+const speech = (role: typeof userOrAssistant | typeof anyRole) =>
   arrayOf((value) => {
-    const said = object(value)
-    role(said.role)
-    content(said.content)
+    const message = object(value)
+    role(message.role)
+    content(message.content)
   })
-const plainSpeech = speech(speaker)
-const mixedSpeech = speech(speakerOrSystem)
+const plainSpeech = speech(userOrAssistant)
+const mixedSpeech = speech(anyRole)
 const plainMessages = required("messages", (value) => atLeastOne(plainSpeech(value)))
 const mixedMessages = required("messages", (value) => atLeastOne(mixedSpeech(value)))
 
@@ -157,8 +159,8 @@ function messages(value: Json | undefined, withInstructions: boolean): void {
   else plainMessages(value)
 }
 
-function atLeastOne(said: readonly unknown[]): void {
-  if (said.length === 0) throw fieldMismatch("an array with at least one message")
+function atLeastOne(messages: readonly unknown[]): void {
+  if (messages.length === 0) throw fieldMismatch("an array with at least one message")
 }
 
 const toolType = optional("type", string)

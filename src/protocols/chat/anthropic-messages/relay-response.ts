@@ -1,7 +1,5 @@
-// A unary message: how it passes in the relay lane, and what its stop reasons mean.
+// Edits a unary message in the relay lane.
 
-import type { CandidateFinish } from "../../../canonical/chat/chat-response.ts"
-import type { Json } from "../../../canonical/json.ts"
 import { findMember, type JsonOutline } from "../../../transport/json/json-scan.ts"
 import { asciiJson, spliceJson } from "../../../transport/json/json-splice.ts"
 import type { RelayContext, RelayedResponse } from "../../contract.ts"
@@ -22,28 +20,5 @@ export function relayAnswer(
     text: passed,
     ...relayedUsage(passed, { usage, member: "usage", encodeUsage }),
     model: memberText(text, outlined, "model"),
-  }
-}
-
-const FINISHES: Readonly<Record<string, CandidateFinish["reason"]>> = {
-  end_turn: "stop",
-  max_tokens: "length",
-  model_context_window_exceeded: "length",
-  stop_sequence: "stop-sequence",
-  tool_use: "tool-calls",
-  pause_turn: "paused",
-  refusal: "refusal",
-}
-
-/** What a stop reason of the vendor's means; undefined for a word that is not its. */
-export function finishOf(word: string): CandidateFinish["reason"] | undefined {
-  return Object.hasOwn(FINISHES, word) ? FINISHES[word] : undefined
-}
-
-export function decodeFinish(word: string, sequence: Json | undefined): CandidateFinish {
-  return {
-    reason: finishOf(word) ?? "other",
-    word,
-    ...(typeof sequence === "string" && { stopSequence: sequence }),
   }
 }

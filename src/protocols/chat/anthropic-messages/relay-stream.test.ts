@@ -5,7 +5,8 @@ import { GatewayError } from "../../../canonical/gateway-error.ts"
 import { decodeByteText } from "../../../transport/json/byte-text.ts"
 import { decodeSse } from "../../../transport/streams/sse.ts"
 import { relaying, streamReading } from "../../relay.fixture.ts"
-import { decodeStream, relayStream } from "./relay-stream.ts"
+import { decodeStream } from "./decode/decode-stream.ts"
+import { relayStream } from "./relay-stream.ts"
 
 const event = (data: { type: string; [member: string]: unknown }) =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
@@ -14,7 +15,8 @@ const opening = event({
   type: "message_start",
   message: { id: "msg_1", model: "claude-x", usage: { input_tokens: 9, output_tokens: 1, cache_read_input_tokens: 4 } },
 })
-const said = (text: string) => event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })
+const textDelta = (text: string) =>
+  event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })
 const closing =
   event({
     type: "message_delta",
@@ -25,10 +27,10 @@ const text =
   opening +
   event({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }) +
   event({ type: "ping" }) +
-  said("Good ") +
-  said("day, ") +
-  said("Zo\xc3\xab") +
-  said("!") +
+  textDelta("Good ") +
+  textDelta("day, ") +
+  textDelta("Zo\xc3\xab") +
+  textDelta("!") +
   event({ type: "content_block_stop", index: 0 }) +
   closing
 
@@ -45,7 +47,7 @@ function relayed(pieces: readonly string[]): string {
   return pieces.map(push).join("") + finish()
 }
 
-describe("a stream is read", () => {
+describe("decoding a stream", () => {
   test("a text stream is read to its end, with growing usage", () => {
     const events = decode(text)
     expect(events.at(-1)).toEqual({ type: "stream-end" })
@@ -80,12 +82,12 @@ describe("a stream is read", () => {
     })
   })
 
-  test("whole without its last event, once it said why it stopped; broken before", () => {
+  test("a stream without its last event is complete after a stop reason, and broken before", () => {
     expect(decode(text.replace(event({ type: "message_stop" }), "")).at(-1)).toEqual({ type: "stream-end" })
-    expect(decode(opening + said("x")).at(-1)?.type).not.toBe("stream-end")
+    expect(decode(opening + textDelta("x")).at(-1)?.type).not.toBe("stream-end")
   })
 
-  test("an error is the upstream's, whatever it says", () => {
+  test("an error in a stream is the upstream's, whatever it contains", () => {
     const overloaded = event({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } })
     expect(decode(opening + overloaded).at(-1)).toMatchObject({
       type: "stream-error",
@@ -95,10 +97,10 @@ describe("a stream is read", () => {
   })
 })
 
-describe("the relay", () => {
+describe("relaying a stream", () => {
   const expected = text.replace('"claude-x"', '"a/b"')
 
-  test("names the model the caller knows, and passes every other byte, wherever they are cut", () => {
+  test("the relay replaces the model's name and forwards every other byte, wherever the stream is cut", () => {
     for (let cut = 0; cut <= text.length; cut++) {
       expect(relayed([text.slice(0, cut), text.slice(cut)])).toBe(expected)
     }
@@ -106,20 +108,20 @@ describe("the relay", () => {
     expect(relayed([...text])).toBe(expected)
   })
 
-  test("the relay opens a message once, also when the host does it twice", () => {
-    expect(relayed([opening, opening, said("x"), closing])).toBe(
-      opening.replace('"claude-x"', '"a/b"') + said("x") + closing,
+  test("the relay forwards the opening event once, even if the host sends it twice", () => {
+    expect(relayed([opening, opening, textDelta("x"), closing])).toBe(
+      opening.replace('"claude-x"', '"a/b"') + textDelta("x") + closing,
     )
-    const quoted = said('"message_start"')
+    const quoted = textDelta('"message_start"')
     expect(relayed([opening + quoted + closing])).toContain(quoted)
   })
 
-  test("the relay keeps what it does not know", () => {
+  test("the relay forwards unknown events", () => {
     const odd = 'event: later\r\ndata: {"type":"later","n":12345678901234567890,"model":"m","x":"\\u00e9"}\r\n\r\n'
     expect(relayed([opening + odd + closing])).toBe(opening.replace('"claude-x"', '"a/b"') + odd + closing)
   })
 
-  test("the relay fails with the event its clients raise on", () => {
+  test("the relay reports a failure with the event on which clients raise", () => {
     const frame = relayStream({ model: "a/b", reading }).errorFrame(new GatewayError("upstream_unavailable", "Gone."), {
       requestId: "r1",
       unixTime: 0,

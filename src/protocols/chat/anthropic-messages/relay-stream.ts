@@ -1,14 +1,12 @@
-// Reads a messages stream into canonical events, and says what of each frame passes in the relay lane.
+// Edits the frames of a messages stream in the relay lane.
 
-import type { StreamEvent } from "../../../canonical/chat/stream-event.ts"
 import { isObject } from "../../../canonical/json.ts"
 import { asciiJson, asciiOf, type JsonEdit, spliceJson } from "../../../transport/json/json-splice.ts"
 import type { MayVary } from "../../../transport/streams/frame-stencil.ts"
 import { type SseFrame, withData } from "../../../transport/streams/sse.ts"
-import type { StreamStep } from "../../../transport/streams/stream-step.ts"
 import type { RelayContext, StreamRelay } from "../../contract.ts"
-import { brokenEvent, parseEvent } from "../../parse-event.ts"
-import { MessageStreamDecoder } from "./decode/decode-stream-message.ts"
+import { parseEvent } from "../../parse-event.ts"
+import { decodeStream } from "./decode/decode-stream.ts"
 import { errorFrame } from "./errors.ts"
 import { encodeClosingUsage, encodeOpeningUsage } from "./usage.ts"
 
@@ -20,7 +18,7 @@ const MAY_VARY: MayVary = new Map(["text", "thinking", "partial_json"].map((name
 export function relayStream({ model }: RelayContext): StreamRelay {
   const name = asciiJson(model)
   let opened = false
-  /** The event that should have told the usage and does not, held back until the end. */
+  /** An event that should contain the usage but does not, held back until the end. */
   let closing: SseFrame | undefined
   const closed = (): string => closing?.raw ?? ""
   return {
@@ -43,16 +41,16 @@ export function relayStream({ model }: RelayContext): StreamRelay {
     terminal: () => `${closed()}event: message_stop\ndata: {"type":"message_stop"}\n\n`,
     endWithUsage(end, usage) {
       if (!closing?.data) return end
-      const told = asciiOf(encodeClosingUsage(usage))
+      const counted = asciiOf(encodeClosingUsage(usage))
       return (
-        withData(closing, spliceJson(closing.data, [{ path: ["usage"], set: told }])) + end.slice(closing.raw.length)
+        withData(closing, spliceJson(closing.data, [{ path: ["usage"], set: counted }])) + end.slice(closing.raw.length)
       )
     },
     errorFrame,
   }
 }
 
-/** The words may stand in a text, too. */
+/** The type's name may also occur inside a text. */
 function isEvent(data: string | undefined, type: string): boolean {
   return data?.includes(`"${type}"`) === true && parseEvent(data)?.type === type
 }
@@ -63,27 +61,10 @@ function lacksUsage(data: string): boolean {
   return type === "message_delta" && isObject(delta) && typeof delta.stop_reason === "string"
 }
 
-/** Clients add the counts of later events to those of the first, and fail where there are none. */
+/** Clients add later counts to those of the first event, and fail if it has none. */
 function openingUsage(data: string): JsonEdit[] {
   if (data.includes('"usage"')) return NO_EDITS
   return [{ path: ["message", "usage"], set: asciiOf(encodeOpeningUsage({})) }]
 }
 
 const NO_EDITS: JsonEdit[] = []
-
-export function decodeStream(
-  { minter }: { minter: string } = { minter: "anthropic" },
-): StreamStep<SseFrame, StreamEvent> {
-  const message = new MessageStreamDecoder(minter)
-  return {
-    push({ data }) {
-      if (data === undefined || message.ended) return []
-      const event = parseEvent(data)
-      return event ? message.take(event) : [brokenEvent()]
-    },
-    /** Some hosts leave out the terminal event; a message that said why it stopped is whole all the same. */
-    finish() {
-      return message.ended || !message.stopped ? [] : message.end()
-    },
-  }
-}

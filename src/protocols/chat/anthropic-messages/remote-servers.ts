@@ -1,5 +1,5 @@
-// Remote MCP servers: this protocol lists them beside the tools, and says in a toolset, or in the older form in the list
-// itself, which of their tools may be called.
+// Remote MCP servers: this protocol lists them in `mcp_servers`; a toolset, or in the older form the list itself, names
+// the tools that may be called.
 
 import type {
   ChatRequest,
@@ -16,7 +16,7 @@ import { isOwn, PROTOCOL } from "./passthrough-fields.ts"
 
 const MEMBERS = ["type", "url", "name", "authorization_token", "tool_configuration"]
 
-/** The servers by their names, each with its place; undefined where one is of a form that is not known here. */
+/** The servers by name, with their paths; undefined if one has an unknown form. */
 export function decodeServers(value: Json | undefined): Map<string, ListedServer> | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined
   const servers = new Map<string, ListedServer>()
@@ -47,7 +47,7 @@ function listedServer(entry: JsonObject): Omit<ListedServer, "at"> | undefined {
   }
 }
 
-/** The tools of a request with their servers, and behind them the servers that no toolset names. */
+/** A request's tools with their servers, followed by servers without a toolset. */
 export function withServers(
   tools: readonly ToolDefinition[],
   servers: ReadonlyMap<string, ListedServer>,
@@ -64,12 +64,12 @@ export function withServers(
   return [...joined, ...others.map(({ at, isOff: _, ...server }) => listedServerTool(server, at))]
 }
 
-/** A server that stands in the list alone. */
+/** A server without a toolset. */
 function listedServerTool(server: RemoteServer, at: string): HostedTool {
   return { kind: "hosted", at, name: server.label, purpose: "mcp", protocol: PROTOCOL, value: null, server }
 }
 
-/** Only the tools that a toolset turns on, where it turns all others off. */
+/** Only the tools that a toolset enables, if it disables all others. */
 function narrowToToolset(
   { at: _, isOff: __, ...server }: ListedServer,
   { default_config, configs }: JsonObject,

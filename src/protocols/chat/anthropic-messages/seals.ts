@@ -1,17 +1,17 @@
-// Where seals stand in this protocol: a thinking block's `signature`, a redacted block's `data`. A call of a tool has no
-// such place, so the seal of one crosses a client in a redacted block before it.
+// Positions of seals in this protocol: a thinking block's `signature`, a redacted block's `data`. A tool call has no
+// such member, so its seal crosses a client in a redacted block before it.
 import { encloseSeal, openSeal, type SealedContent } from "../../../canonical/chat/sealed-content.ts"
 import { PROTOCOL } from "./passthrough-fields.ts"
 
-/** Before the data of a redacted block, so that it comes back as one whatever it crossed. No signature holds a colon. */
+/** Prefix of a redacted block's data, so that it returns as a redacted block. No signature contains a colon. */
 const REDACTED = "redacted:"
-/** Who "mints" an envelope in which the seal of a call stands, with the call's id. */
+/** The "minter" of an envelope that contains the seal of a call and the call's id. */
 const OF_CALL = "anthropic-messages:call"
 
 interface SealSlot {
   readonly text: string
   readonly redacted: boolean
-  /** Who made it; a request does not say, and may carry envelopes of ours. */
+  /** The seal's minter; absent in a request, which may contain the gateway's envelopes. */
   readonly minter?: string | undefined
 }
 
@@ -20,12 +20,12 @@ export function sealIn({ text, redacted, minter }: SealSlot): SealedContent {
   return opened ?? { mintedBy: minter ?? PROTOCOL, data: redacted ? REDACTED + text : text }
 }
 
-/** What stands in a redacted block; undefined for a signature. */
+/** The data of a redacted block; undefined for a signature. */
 export function redactedData({ data }: SealedContent): string | undefined {
   return data.startsWith(REDACTED) ? data.slice(REDACTED.length) : undefined
 }
 
-/** A seal as a client of this protocol keeps it. */
+/** A seal as clients of this protocol store it. */
 export function slotText(sealed: SealedContent): string {
   if (sealed.mintedBy !== PROTOCOL) return encloseSeal(sealed)
   return redactedData(sealed) ?? sealed.data

@@ -1,4 +1,4 @@
-// Where each setting stands in a request of this protocol; empty where it has no word for it.
+// The path of each setting in a request of this protocol; empty if it has no such setting.
 import type { SettingPathTable } from "../../chat-codec.ts"
 
 export const places: SettingPathTable = {

@@ -6,12 +6,12 @@ import { decodeUsage, laterUsage } from "./usage.ts"
 const cases: [string, object, Usage][] = [
   ["plain", { input_tokens: 9, output_tokens: 3 }, { input: 9, output: 3 }],
   [
-    "what a cache held and took is beside the input",
+    "the input excludes cache reads and writes",
     { input_tokens: 4, cache_creation_input_tokens: 426, cache_read_input_tokens: 14_210, output_tokens: 290 },
     { input: 4, cacheWrite: 426, cacheRead: 14_210, output: 290 },
   ],
   [
-    "writes for five minutes and for an hour are apart",
+    "cache writes for five minutes and for an hour are separate",
     {
       input_tokens: 1,
       cache_creation_input_tokens: 30,
@@ -22,12 +22,12 @@ const cases: [string, object, Usage][] = [
     { input: 1, cacheWrite: 10, cacheWrite1h: 20, cacheRead: 0, output: 2 },
   ],
   [
-    "thinking is inside the output",
+    "the output includes thinking",
     { input_tokens: 51, output_tokens: 1699, output_tokens_details: { thinking_tokens: 139 } },
     { input: 51, output: 1560, reasoning: 139 },
   ],
   [
-    "a compaction on the way comes on top",
+    "a compaction is added",
     {
       input_tokens: 682,
       output_tokens: 1320,
@@ -38,19 +38,19 @@ const cases: [string, object, Usage][] = [
     },
     { input: 61_067, output: 1912 },
   ],
-  ["only the output, as late in a stream", { output_tokens: 15 }, { output: 15 }],
+  ["only the output is reported, as late in a stream", { output_tokens: 15 }, { output: 15 }],
 ]
 for (const [name, wire, expected] of cases) {
-  test(name, () => expect(decodeUsage(wire as never)).toEqual(expected))
+  test(`usage is decoded: ${name}`, () => expect(decodeUsage(wire as never)).toEqual(expected))
 }
 
-test("what is no usage is unknown, never zero", () => {
+test("a value that is not usage is unknown, never zero", () => {
   for (const wire of [undefined, null, 5, [], {}, { service_tier: "standard" }]) {
     expect(decodeUsage(wire as never)).toBeUndefined()
   }
 })
 
-test("the buckets add up to what was reported", () => {
+test("the buckets add up to the reported total", () => {
   const tokens = fc.nat({ max: 1_000_000 })
   fc.assert(
     fc.property(tokens, tokens, tokens, tokens, tokens, (fresh, read, short, long, out) => {
@@ -86,6 +86,6 @@ test("a later report in a stream replaces the earlier, and no token is counted t
   })
 })
 
-test("of what is told and is no count nothing is known, but that it was told", () => {
+test("reported values that are not counts leave the usage empty but present", () => {
   for (const wire of [{ input_tokens: -1 }, { output_tokens: "9" }]) expect(decodeUsage(wire)).toEqual({})
 })

@@ -1,5 +1,5 @@
-// The arithmetic of Anthropic's `usage`: `input_tokens` excludes what was read from or written to a cache, and
-// `output_tokens` includes thinking.
+// Token counts of Anthropic's `usage`: `input_tokens` excludes cache reads and writes, and `output_tokens` includes
+// thinking.
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import type { Usage } from "../../../canonical/usage.ts"
 import { readCountDetails, readTokenCount, reportedUsage } from "../../usage/token-counts.ts"
@@ -12,7 +12,7 @@ export function decodeUsage(wire: Json | undefined): Usage | undefined {
 
 type MutableUsage = { -readonly [Bucket in keyof Usage]: Usage[Bucket] }
 
-/** Plain assignments: this runs for every answer. */
+/** Plain assignments: this runs for every response. */
 function countsIn(wire: JsonObject): Usage {
   const usage: MutableUsage = {}
   countInput(wire, usage)
@@ -45,8 +45,8 @@ function countOutput(wire: JsonObject, usage: MutableUsage): void {
 }
 
 /**
- * What a later report leaves of an earlier one. Only the first tells for how long was written to the cache; what was
- * written since is taken to be kept as long as that was.
+ * Merges a later usage report into an earlier one. Only the first report has the lifetime of cache writes; later writes
+ * are assumed to have the same.
  */
 export function laterUsage(earlier: Usage, later: Usage): Usage {
   const { cacheWrite, cacheWrite1h } = later
@@ -56,7 +56,7 @@ export function laterUsage(earlier: Usage, later: Usage): Usage {
   return { ...earlier, ...later, cacheWrite: short, cacheWrite1h: cacheWrite - short }
 }
 
-/** A context that was compacted on the way was read and written once more, which the sums at the top leave out. */
+/** A compaction reads and writes the context once more, which the totals at the top level exclude. */
 function addCompaction(wire: JsonObject, usage: Usage): Usage {
   if (!Array.isArray(wire.iterations)) return usage
   let whole = usage
@@ -72,7 +72,7 @@ function sum(one: Usage, other: Usage): Usage {
   return both
 }
 
-/** The usage of a whole answer. */
+/** The usage of a whole response. */
 export function encodeUsage(usage: Usage): JsonObject {
   return { ...encodeOpeningUsage(usage), ...thinkingDetails(usage) }
 }
@@ -85,12 +85,12 @@ export function encodeOpeningUsage(usage: Usage): JsonObject {
   return { ...encodeCounts(usage), ...cache_creation }
 }
 
-/** The usage in a stream's last event but one, which does not tell for how long was written to the cache. */
+/** The usage of `message_delta`, which does not contain the lifetime of cache writes. */
 export function encodeClosingUsage(usage: Usage): JsonObject {
   return { ...encodeCounts(usage), ...thinkingDetails(usage) }
 }
 
-/** What is unknown is 0: clients count on numbers. Whatever else is unknown is left out, as the vendor does. */
+/** Unknown counts are 0, because clients require numbers. Other unknown members are omitted, as the vendor does. */
 function encodeCounts(usage: Usage): JsonObject {
   const { reasoning = 0, audioOutput = 0, imageOutput = 0 } = usage
   return {
@@ -105,17 +105,17 @@ function thinkingDetails({ reasoning }: Usage): JsonObject {
   return reasoning === undefined ? {} : { output_tokens_details: { thinking_tokens: reasoning } }
 }
 
-/** Rides along by its path: how often the vendor ran its own tools has no canonical word. */
+/** A passthrough path: the number of the vendor's own tool runs has no canonical counterpart. */
 export const SERVER_TOOL_USE = "usage.server_tool_use"
 
-/** What a usage says of the vendor's own tools, where any was run. */
+/** The vendor's own tool runs in a usage object, if any. */
 export function serverToolUse(wire: Json | undefined): JsonObject | undefined {
   const counts = isObject(wire) ? wire.server_tool_use : undefined
   if (!isObject(counts) || !Object.values(counts).some((each) => typeof each === "number" && each > 0)) return undefined
   return { [SERVER_TOOL_USE]: counts }
 }
 
-/** The member of a usage that such counts go back to. */
+/** The usage member that receives these counts. */
 export function ownToolUse(members: JsonObject): JsonObject {
   const counts = members[SERVER_TOOL_USE]
   return counts === undefined ? {} : { server_tool_use: counts }

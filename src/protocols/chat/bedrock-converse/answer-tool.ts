@@ -1,5 +1,5 @@
-// The tool that an answer of a given form is asked for with, from models that hold nothing but a tool's input to a
-// schema. The name says what it is on the way back, so no state is kept: its input is the answer's text.
+// The tool that requests a response with a schema from models that enforce schemas only on tool input. Its name
+// identifies it in the response, so no state is needed: its input is the response's text.
 
 export const ANSWER_TOOL = "trivium_answer"
 

@@ -1,4 +1,4 @@
-// What the tests of this codec share: contexts, parts, and streams as they come out of AWS's frames.
+// Shared by this codec's tests: contexts, parts, and streams as AWS's frames contain them.
 
 import type { ChatRequest, FunctionTool } from "../../../canonical/chat/chat-request.ts"
 import type { ContentPart, TextPart, ToolCallPart, ToolResultPart } from "../../../canonical/chat/content-part.ts"
@@ -22,7 +22,7 @@ const QWEN = "qwen.qwen3-32b-v1:0"
 export const UNKNOWN = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123"
 export const MODELS = [CLAUDE, OLD_CLAUDE, NEW_CLAUDE, NOVA, LLAMA, GPT_OSS, QWEN, UNKNOWN]
 
-/** A request said in this protocol, with what was lost of it. */
+/** An encoded request and its losses. */
 export function encoded(request: ChatRequest, changes: Partial<UpstreamRequestContext> = {}) {
   const losses: Loss[] = []
   const body = bedrockConverseCodec.encodeRequest(request, {
@@ -41,12 +41,12 @@ export function encoded(request: ChatRequest, changes: Partial<UpstreamRequestCo
 }
 
 export function request(changes: Partial<ChatRequest> = {}): ChatRequest {
-  const turns = [said("user", { kind: "text", at: "messages[0].content", text: "hi" })]
+  const turns = [turnOf("user", { kind: "text", at: "messages[0].content", text: "hi" })]
   const routing = { fallback: [] }
   return { model: "a/b", instructions: [], turns, tools: [], settings: {}, stream: false, routing, ...changes }
 }
 
-export function said(role: "user" | "assistant" | "instruction", ...parts: readonly ContentPart[]) {
+export function turnOf(role: "user" | "assistant" | "instruction", ...parts: readonly ContentPart[]) {
   return { role, at: "messages[0]", parts } as const
 }
 

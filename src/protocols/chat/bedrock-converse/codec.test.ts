@@ -10,11 +10,11 @@ import type {
 import type { ContentPart } from "../../../canonical/chat/content-part.ts"
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { Json } from "../../../canonical/json.ts"
-import { decoding, encoded, MODELS, NOVA, request, said } from "./codec.fixture.ts"
+import { decoding, encoded, MODELS, NOVA, request, turnOf } from "./codec.fixture.ts"
 import { bedrockConverseCodec } from "./codec.ts"
 import { breaches } from "./request-rules.fixture.ts"
 
-test("a call names its model in the path, percent-encoded", () => {
+test("a call has the model in its path, percent-encoded", () => {
   const arn = "arn:aws:bedrock:us-east-1:1:application-inference-profile/a"
   expect(bedrockConverseCodec.operationFor(NOVA, false)).toEqual({
     operation: "converse",
@@ -26,12 +26,12 @@ test("a call names its model in the path, percent-encoded", () => {
   )
 })
 
-test("all media stand in the request", () => {
+test("all media are inline", () => {
   expect(bedrockConverseCodec.inlines("image")).toBe(true)
   expect(bedrockConverseCodec.inlines("document")).toBe(true)
 })
 
-describe("an error", () => {
+describe("decoding errors", () => {
   test.each<[number, object | string, string, string]>([
     [400, { __type: "ValidationException", message: "no" }, "invalid_parameter", "caller"],
     [400, { message: "no" }, "invalid_parameter", "caller"],
@@ -51,9 +51,9 @@ describe("an error", () => {
     [403, { __type: "AccessDeniedException" }, "upstream_unavailable", "gateway"],
     [404, { __type: "ResourceNotFoundException" }, "upstream_unavailable", "gateway"],
     [500, "<html>", "upstream_unavailable", "upstream"],
-  ])("%d %j is %s, and the %s's", (status, body, code, owner) => {
-    const told = typeof body === "string" ? body : JSON.stringify(body)
-    expect(bedrockConverseCodec.decodeError({ status, body: told })).toMatchObject({ code, owner })
+  ])("status %d with body %j is %s, owned by the %s", (status, body, code, owner) => {
+    const text = typeof body === "string" ? body : JSON.stringify(body)
+    expect(bedrockConverseCodec.decodeError({ status, body: text })).toMatchObject({ code, owner })
   })
 })
 
@@ -176,7 +176,7 @@ const anyRequest = fc
   .map(({ toolChoice, ...rest }): ChatRequest => request({ ...rest, ...(toolChoice && { toolChoice }) }))
 const model = fc.constantFrom(...MODELS)
 
-/** What is encoded, or undefined where it is refused as it may be. */
+/** The encoded request, or undefined if it is refused for an allowed reason. */
 function attempted(given: ChatRequest, at: string) {
   try {
     return encoded(given, { model: at })
@@ -186,22 +186,22 @@ function attempted(given: ChatRequest, at: string) {
   }
 }
 
-describe("any request", () => {
-  test("any request keeps the interface's rules, or is refused", () => {
+describe("encoding any request", () => {
+  test("any request follows the interface's rules or is refused", () => {
     let kept = 0
     fc.assert(
       fc.property(anyRequest, model, (given, at) => {
-        const made = attempted(given, at)
-        if (!made) return
+        const result = attempted(given, at)
+        if (!result) return
         kept++
-        expect(breaches(made.body)).toEqual([])
+        expect(breaches(result.body)).toEqual([])
       }),
       { numRuns: 500 },
     )
     expect(kept).toBeGreaterThan(100)
   })
 
-  test("any request is said in the same bytes each time", () => {
+  test("any request is encoded to the same bytes each time", () => {
     fc.assert(
       fc.property(anyRequest, model, (given, at) => {
         expect(JSON.stringify(attempted(given, at))).toBe(JSON.stringify(attempted(structuredClone(given), at)))
@@ -209,26 +209,26 @@ describe("any request", () => {
     )
   })
 
-  test("any request that goes on begins with the bytes of what was said before", () => {
-    const spoken = fc
+  test("a longer conversation begins with the bytes of the shorter one", () => {
+    const userTurn = fc
       .tuple(fc.array(plain, { maxLength: 3 }), words)
       .map(([parts, text]) => [...parts, { kind: "text", text: `a${text}` } as const])
-    const exchanges = fc.array(fc.tuple(spoken, words), { minLength: 1, maxLength: 4 })
+    const exchanges = fc.array(fc.tuple(userTurn, words), { minLength: 1, maxLength: 4 })
     fc.assert(
       fc.property(exchanges, fc.array(plain, { maxLength: 2 }), tools, model, (rounds, instructions, offered, at) => {
         const marks = JSON.stringify([rounds, instructions, offered]).split('"cacheMark"').length - 1
-        // Of more the first are left out, so that the last are kept.
+        // The encoder keeps only the last four marks, so more would change the prefix.
         fc.pre(marks <= 4)
         const turns = rounds.flatMap(([parts, text]) => [
-          said("user", ...parts),
-          said("assistant", { kind: "text", text: `b${text}` }),
+          turnOf("user", ...parts),
+          turnOf("assistant", { kind: "text", text: `b${text}` }),
         ])
-        const told = (count: number) =>
+        const encodeFirst = (count: number) =>
           attempted(request({ instructions, tools: offered, turns: turns.slice(0, count) }), at)?.body
-        // Where the assistant has spoken last, its answer was only begun.
-        const later = told(turns.length - 1)
+        // A conversation that ends with the assistant continues its answer.
+        const later = encodeFirst(turns.length - 1)
         for (let count = 1; count < turns.length; count += 2) {
-          const earlier = told(count)
+          const earlier = encodeFirst(count)
           if (!earlier || !later) return
           expect(JSON.stringify(later).startsWith(JSON.stringify(earlier).slice(0, -2))).toBe(true)
         }
@@ -237,7 +237,7 @@ describe("any request", () => {
   })
 })
 
-test("a seal comes back as it came, whatever its bytes", () => {
+test("a seal decodes to the same bytes", () => {
   const reasoning = fc.oneof(
     fc.tuple(fc.string(), fc.base64String({ minLength: 4 })).map(([text, signature]) => ({
       reasoningContent: { reasoningText: { text, signature } },
@@ -250,7 +250,7 @@ test("a seal comes back as it came, whatever its bytes", () => {
     fc.property(fc.array(reasoning, { minLength: 1, maxLength: 3 }), (content) => {
       const body = { output: { message: { role: "assistant", content } }, stopReason: "end_turn" }
       const parts = bedrockConverseCodec.decodeResponse(body as never, decoding)?.candidates[0]?.parts ?? []
-      const turns = [said("user", { kind: "text", text: "a" }), said("assistant", ...parts)]
+      const turns = [turnOf("user", { kind: "text", text: "a" }), turnOf("assistant", ...parts)]
       expect(encoded(request({ turns })).body.messages).toMatchObject([{}, { role: "assistant", content }] as never)
     }),
   )

@@ -1,4 +1,4 @@
-// Bedrock's Converse protocol in the translate lane. Nobody speaks it to us, so it has the upstream half alone.
+// Bedrock's Converse protocol in the translate lane. No client speaks it, so it has only the upstream half.
 import type { UpstreamCodec } from "../../chat-codec.ts"
 import { NO_HEADERS } from "../../gateway-extension.ts"
 import { decodeResponse } from "./decode/decode-response.ts"
@@ -11,9 +11,9 @@ export const bedrockConverseCodec: UpstreamCodec = {
   fates,
   toolName: /^[a-zA-Z0-9_-]{1,64}$/,
   callId: /^[a-zA-Z0-9_-]{1,64}$/,
-  /** A place in Amazon's own store could be named instead, which is nobody's to send. */
+  /** A location in S3 would also be accepted, but callers may not name objects of a shared account. */
   inlines: () => true,
-  // A signature is its author's: what Claude signs here it takes in its own protocol, too.
+  // A signature belongs to the author: Claude accepts here what it signed in its own protocol, and vice versa.
   minter: ({ author }) => `${author === "anthropic" ? "anthropic-messages" : "bedrock-converse"}/${author}`,
   operationFor(model, stream) {
     const operation = stream ? "converse-stream" : "converse"

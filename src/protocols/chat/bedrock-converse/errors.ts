@@ -1,10 +1,10 @@
-// Errors as AWS tells them: an exception's name in `__type`, and a message.
+// Decodes AWS errors: an exception's name in `__type`, and a message.
 import type { GatewayError } from "../../../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import type { UpstreamError } from "../../contract.ts"
 import { boundedText, parseError, toGatewayError, type UpstreamErrorText } from "../../upstream-errors.ts"
 
-/** By the name without `Exception`, in lower case: what it means, whatever status it was told with. */
+/** Status by the exception's name without `Exception`, in lower case; it overrides the HTTP status. */
 const STATUSES: ReadonlyMap<string, number> = new Map([
   ["validation", 400],
   ["throttling", 429],
@@ -24,8 +24,8 @@ const STATUSES: ReadonlyMap<string, number> = new Map([
 ])
 
 export function decodeError({ status, retryAfterMs, body }: UpstreamError): GatewayError {
-  const said = parseError(body)
-  return toGatewayError(sentence(said), { status: statusOf(said) ?? status, retryAfterMs })
+  const wire = parseError(body)
+  return toGatewayError(sentence(wire), { status: statusOf(wire) ?? status, retryAfterMs })
 }
 
 /** An error inside a stream that began well. */
@@ -33,15 +33,15 @@ export function decodeErrorEvent(event: JsonObject): GatewayError {
   return toGatewayError(sentence(event), { status: statusOf(event) })
 }
 
-function statusOf(said: Json | undefined): number | undefined {
-  const name = isObject(said) ? boundedText(said.__type) : undefined
+function statusOf(wire: Json | undefined): number | undefined {
+  const name = isObject(wire) ? boundedText(wire.__type) : undefined
   return STATUSES.get(name?.replace(/Exception$/i, "").toLowerCase() ?? "")
 }
 
-/** What makers of models call an input that is too long, beside the usual words. */
+/** Further messages of model vendors for an input that is too long. */
 const TOO_LONG = /input tokens exceeded|exceeds? (?:the )?maximum (?:input )?length|expected maxLength/i
 
-function sentence(said: Json | undefined): UpstreamErrorText {
-  const message = isObject(said) ? (boundedText(said.message) ?? boundedText(said.Message)) : undefined
+function sentence(wire: Json | undefined): UpstreamErrorText {
+  const message = isObject(wire) ? (boundedText(wire.message) ?? boundedText(wire.Message)) : undefined
   return { message, ...(message && TOO_LONG.test(message) && { code: "context_length_exceeded" }) }
 }

@@ -1,4 +1,4 @@
-// Why an answer ended, out of the vendor's word for it.
+// Maps `stopReason` to canonical finish reasons.
 
 import type { CandidateFinish } from "../../../canonical/chat/chat-response.ts"
 import { isObject, type Json } from "../../../canonical/json.ts"
@@ -15,9 +15,9 @@ const FINISHES: ReadonlyMap<string, CandidateFinish["reason"]> = new Map([
 ])
 
 interface ConverseFinishContext {
-  /** `additionalModelResponseFields`, where Claude tells which sequence it stopped at. */
+  /** `additionalModelResponseFields`, where Claude reports the stop sequence. */
   readonly fields: Json | undefined
-  /** Whether the tool that was called is the one that answers are given with, and no other was. */
+  /** True if the answer tool was called and no other tool. */
   readonly answered: boolean
 }
 
@@ -27,7 +27,7 @@ export function decodeFinish(word: string, { fields, answered }: ConverseFinishC
   return { reason: FINISHES.get(word) ?? "other", word, ...(stopSequence !== undefined && { stopSequence }) }
 }
 
-/** Of a whole answer it is told at the top, of a stream inside its last delta. */
+/** A whole response has it at the top level, a stream inside its last delta. */
 function sequenceIn(fields: Json | undefined): string | undefined {
   if (!isObject(fields)) return undefined
   const { stop_sequence: sequence = isObject(fields.delta) ? fields.delta.stop_sequence : undefined } = fields

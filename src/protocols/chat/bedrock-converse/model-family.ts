@@ -1,26 +1,29 @@
-// What the makers' models behind this one interface take of it: Converse passes on what it is told, and each refuses
-// what it does not know. One table, by the model's name there (as documented and recorded until November 2026).
+// The capabilities of each vendor's models behind Converse: it forwards what it receives, and each model refuses what
+// it does not know. One table, by model name (as documented and recorded until November 2026).
 
 import type { HostedTool } from "../../../canonical/chat/chat-request.ts"
 import type { MediaPart } from "../../../canonical/chat/content-part.ts"
 
 export interface ModelFamily {
-  /** How it is told to think: Claude's `thinking` with a budget or without, or a word for effort somewhere. */
+  /**
+   * The form of reasoning settings: Claude's `thinking` with or without a budget, or an effort in one of several
+   * members.
+   */
   readonly thinking?: "budget" | "adaptive" | "reasoningConfig" | "reasoning_effort" | "reasoning.effort"
-  /** How it is told to sample from the likeliest only, among `additionalModelRequestFields`. */
+  /** The member of `additionalModelRequestFields` for top-k sampling. */
   readonly topK?: "top_k" | "k" | "inferenceConfig.topK"
-  /** What holds an answer to a schema: `outputConfig`, a tool that must be called, or words alone. */
+  /** The way to enforce a schema: `outputConfig`, a tool that must be called, or only the prompt. */
   readonly format: "config" | "tool" | "words"
-  /** Whether it can be made to call a tool. */
+  /** True if the model can be forced to call a tool. */
   readonly forces: boolean
   readonly caches?: { readonly tools: boolean; readonly hour: boolean }
-  /** Whether a result may say that it is an error. */
+  /** True if a tool result may be marked as an error. */
   readonly failures: boolean
-  /** What a result may hold beside text. */
+  /** The media that a tool result may contain in addition to text. */
   readonly inResults: readonly MediaPart["media"][]
-  /** Whether it is one of Anthropic's, whose rules for sampling, stops and thoughts go before Converse's. */
+  /** True for Anthropic's models, whose rules for sampling, stop sequences and reasoning override Converse's. */
   readonly isClaude: boolean
-  /** The tools it runs itself, by what they do. */
+  /** The tools that the model runs itself, by kind. */
   readonly systemTools?: Readonly<Partial<Record<HostedTool["purpose"], string>>>
 }
 
@@ -57,10 +60,10 @@ const NOVA_2: ModelFamily = {
   systemTools: { code: "nova_code_interpreter", "web-search": "nova_grounding" },
 }
 
-/** Weights that anybody may run, behind servers that hold answers to schemas. */
+/** Open-weight models, behind servers that enforce schemas. */
 const OPEN: ModelFamily = { ...OTHER, format: "config" }
 
-/** The first that fits counts. A name may have a region before it, or be the end of an ARN. */
+/** The first match counts. A name may have a region prefix, or be the end of an ARN. */
 const FAMILIES: readonly (readonly [name: RegExp, family: ModelFamily])[] = [
   [
     modelPattern("anthropic\\.claude-(?:v?[23]|instant|opus-4-[12]|sonnet-4-2)"),

@@ -1,4 +1,4 @@
-// The protocol's name, and the naming of what rides along from other protocols and cannot be said in this one.
+// The protocol's name, and reports of passthrough fields from other protocols.
 
 import type { Losses } from "../../../canonical/loss.ts"
 import { type PassthroughFields, presentFieldNames } from "../../../canonical/passthrough-fields.ts"
@@ -6,7 +6,7 @@ import { dropped, memberPath } from "../../losses.ts"
 
 export const PROTOCOL = "bedrock-converse"
 
-/** Each member that has no canonical word. No client speaks this protocol, so all of them are another's. */
+/** Reports each passthrough field. No client speaks this protocol, so all of them come from other protocols. */
 export function reportForeignFields(
   extra: PassthroughFields | undefined,
   { at, losses }: { at: string; losses: Losses },

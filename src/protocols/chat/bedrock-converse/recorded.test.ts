@@ -1,4 +1,4 @@
-// Real exchanges with the vendor through the codec, where they are at hand.
+// Recorded exchanges with the vendor through the codec, if available.
 import { describe, expect } from "bun:test"
 import { Buffer } from "node:buffer"
 import { type RecordedExchange, recorded, recordings } from "../../../../test/conformance/recorded.ts"
@@ -14,7 +14,7 @@ import { breaches } from "./request-rules.fixture.ts"
 const all = [...recordings("converse"), ...recordings("converse-stream")]
 const answered = all.filter(({ status }) => status === 200)
 
-/** The events of a streamed answer; undefined for one that came whole. */
+/** The events of a streamed response; undefined for a whole one. */
 function eventsOf({ response }: RecordedExchange): string | undefined {
   const body: Json = response.body as Json
   if (!isObject(body)) return undefined
@@ -40,17 +40,17 @@ const wholes = answered.flatMap((each) => {
   return isObject(body.output) ? [{ ...each, body }] : []
 })
 
-const told = (usage: Json | undefined) => (isObject(usage) ? usage.totalTokens : undefined)
+const totalOf = (usage: Json | undefined) => (isObject(usage) ? usage.totalTokens : undefined)
 
-describe("every recorded", () => {
-  recorded("request that was answered keeps the rules that ours are held to", () => {
+describe("recorded exchanges", () => {
+  recorded("every recorded request follows the rules that encoded requests are checked against", () => {
     const requests = answered.flatMap(({ source, request }) => (request?.body ? [{ source, body: request.body }] : []))
     expect(requests.length).toBeGreaterThan(30)
     const odd = requests.flatMap(({ source, body }) => breaches(body).map((breach) => `${source}: ${breach}`))
     expect(odd).toEqual([])
   })
 
-  recorded("answer is read whole: nothing in it is foreign, and its tokens sum up", () => {
+  recorded("every recorded response is decoded without foreign parts, and its tokens add up", () => {
     expect(wholes.length).toBeGreaterThan(30)
     for (const { source, body } of wholes) {
       const response = bedrockConverseCodec.decodeResponse(body, decoding)
@@ -58,12 +58,13 @@ describe("every recorded", () => {
       expect([source, candidate?.parts.filter(({ kind }) => kind === "foreign")]).toEqual([source, []])
       expect([source, candidate?.finish?.reason === "other"]).toEqual([source, false])
       expect(candidate?.parts.length).toBeGreaterThan(0)
-      if (told(body.usage) !== undefined) expect(totalTokens(response?.usage ?? {})).toBe(told(body.usage) as number)
+      if (totalOf(body.usage) !== undefined)
+        expect(totalTokens(response?.usage ?? {})).toBe(totalOf(body.usage) as number)
       expect(response?.extra).toBeUndefined()
     }
   })
 
-  recorded("stream is read whole, and ends", () => {
+  recorded("every recorded stream is decoded completely", () => {
     expect(streams.length).toBeGreaterThan(15)
     for (const { source, text } of streams) {
       const events = decodedStream([text])
@@ -75,14 +76,14 @@ describe("every recorded", () => {
     }
   })
 
-  recorded("stream is the same, cut at every byte", () => {
+  recorded("every recorded stream decodes to the same when cut at any byte", () => {
     for (const { text } of streams) {
       const whole = JSON.stringify(assembleResponse(decodedStream([text])))
       expect(JSON.stringify(assembleResponse(decodedStream([...text])))).toBe(whole)
     }
   })
 
-  recorded("stream of an answer that was also recorded whole says the same", () => {
+  recorded("every recorded stream equals the whole response recorded with it", () => {
     const both = streams.flatMap((stream) => {
       const whole = wholes.find(({ source }) => source === stream.source.replace(/\.chunks\.txt$/, ".json"))
       return whole ? [{ stream, whole }] : []
@@ -96,7 +97,7 @@ describe("every recorded", () => {
   })
 })
 
-/** Two answers of a model to one question differ in their words alone. */
+/** Two responses to the same question differ only in their text. */
 function kinds(candidates: ChatResponse["candidates"] = []) {
   return candidates.map(({ parts, finish }) => ({ parts: parts.map(({ kind }) => kind), finish }))
 }

@@ -1,13 +1,13 @@
-// The rules of the interface for a request, as a check: what of one breaks them.
+// Checks a request against the interface's rules.
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 
 const MEDIA = ["image", "document", "video", "audio"]
 const USER = [...MEDIA, "text", "toolResult", "cachePoint", "guardContent"]
-/** Results of tools that the provider ran stand beside their calls. */
+/** Results of tools that the provider ran follow their calls. */
 const ASSISTANT = ["text", "reasoningContent", "toolUse", "toolResult", "cachePoint"]
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** What of a request breaks the interface's rules; nothing for a sound one. */
+/** Violations of the interface's rules; empty for a valid request. */
 export function breaches(body: JsonObject): string[] {
   const messages = objects(body.messages)
   const found: string[] = []

@@ -1,5 +1,5 @@
-// The arithmetic of Converse's `usage`: `inputTokens` excludes what was read from or written to a cache, and
-// `outputTokens` includes thoughts, which are not told apart.
+// Token counts of Converse's `usage`: `inputTokens` excludes cache reads and writes, and `outputTokens` includes
+// reasoning, which is not reported separately.
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import type { Usage } from "../../../canonical/usage.ts"
 import { readTokenCount, reportedUsage } from "../../usage/token-counts.ts"
@@ -17,7 +17,7 @@ export function decodeUsage(wire: Json | undefined): Usage | undefined {
   })
 }
 
-/** What was written for an hour stands in the details alone. */
+/** Writes with a lifetime of one hour are only in the details. */
 function decodeCacheWrites(wire: JsonObject): Usage {
   const all = readTokenCount(wire, "cacheWriteInputTokens")
   if (all === undefined) return {}

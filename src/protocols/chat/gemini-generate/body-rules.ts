@@ -1,4 +1,4 @@
-// What a content-generation body may not say, and the members that have their two spellings alone.
+// Rules for generateContent bodies: refused members, and members with only two spellings.
 import type { Json } from "../../../canonical/json.ts"
 import { guardBody, type ObjectRules, type ValueRefusal } from "../../body-rules.ts"
 import {
@@ -54,7 +54,7 @@ const request: ObjectRules = {
 
 export const bodyGuard = guardBody({
   ...request,
-  // What is only counted puts nothing out, so no limit matters in it.
+  // A count has no output, so output limits do not matter.
   inside: { ...request.inside, generateContentRequest: { ...request, refused: refusedAtTop([]) } },
   takesBothCases: true,
   refusedAnywhere: { ...ACCOUNT_OBJECTS, modelArmorConfig: accountObject, fileUri: heldFile },

@@ -1,9 +1,9 @@
-// Where an answer's claims come from: `groundingMetadata` and `citationMetadata`, whose spans count bytes, both ways.
+// Citations, both ways: `groundingMetadata` and `citationMetadata`, with spans in bytes.
 
 import type { Citation } from "../../../canonical/chat/content-part.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 
-/** A citation whose span is of the whole visible text of a candidate, in bytes. */
+/** A citation with a span in bytes of the candidate's whole visible text. */
 export interface CitedSpan {
   readonly citation: Citation
   readonly startByte?: number

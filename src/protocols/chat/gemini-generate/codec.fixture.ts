@@ -1,4 +1,4 @@
-// For tests of the codec: contexts, when two requests say the same to the vendor, and the grammar of its streams.
+// Shared by this codec's tests: contexts, equality of requests for the vendor, and the grammar of its streams.
 
 import type { ChatRequest } from "../../../canonical/chat/chat-request.ts"
 import type { StreamEvent } from "../../../canonical/chat/stream-event.ts"
@@ -30,8 +30,8 @@ export function upstream(
 
 export function client(more: Partial<ClientResponseContext> = {}): ClientResponseContext & { readonly losses: Losses } {
   const id = "abcdefghijklmnopqrstuvwx"
-  const asked = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
-  return { id, model: "a/b", asked, unixTime: 0, usageAsked: true, framing: "events", losses: [], ...more }
+  const request = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
+  return { id, model: "a/b", request, unixTime: 0, usageRequested: true, framing: "events", losses: [], ...more }
 }
 
 export const decoding: UpstreamResponseContext = { id: "abcdefghijklmnopqrstuvwx", minter: "google" }
@@ -40,19 +40,19 @@ export function decoded(body: JsonObject): ChatRequest {
   return geminiGenerateCodec.ingress.decodeRequest(body, envelope)
 }
 
-/** A request with nothing in it but what is given. */
+/** A request with only these members. */
 export function request(more: Partial<ChatRequest>): ChatRequest {
   const turns = [{ role: "user", parts: [{ kind: "text", text: "hi" }] }] as const
   const routing = { fallback: [] }
   return { model: "a/b", instructions: [], turns, tools: [], settings: {}, stream: false, routing, ...more }
 }
 
-/** What is the caller's own, and keeps its spelling. */
+/** Members with the caller's own names, which keep their spelling. */
 const OPAQUE = ["args", "response", "parametersJsonSchema", "responseJsonSchema", "safetySettings"]
 
 /**
- * A request in the one form of those that mean the same to the vendor: one spelling, no null, the user's role where
- * there is none, one dialect of schemas, one alphabet of base64.
+ * Normalizes requests with the same meaning for the vendor: one spelling, no null, an explicit user role, one schema
+ * dialect, one base64 alphabet.
  */
 export function plain(value: Json, name = ""): Json {
   if (OPAQUE.includes(name)) return value
@@ -89,13 +89,13 @@ export function decodedStream(text: string, context = decoding): StreamEvent[] {
 
 const DATA = ["text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode"]
 const MORE_DATA = ["codeExecutionResult", "toolCall", "toolResponse"]
-const BESIDE = ["thought", "thoughtSignature"]
+const ANNOTATIONS = ["thought", "thoughtSignature"]
 
-/** What of a stream breaks the protocol's grammar, as its clients read it; nothing for a sound one. */
+/** Violations of the protocol's stream grammar, as clients read it; empty for a valid stream. */
 export function breaches(frames: readonly string[]): string[] {
   const found: string[] = []
   const ended = new Set<Json | undefined>()
-  const spoke = new Set<Json | undefined>()
+  const seen = new Set<Json | undefined>()
   for (const frame of frames) {
     const [, data] = /^data: (\{[^\n]*\})\n\n$/.exec(frame) ?? []
     if (data === undefined) {
@@ -108,12 +108,12 @@ export function breaches(frames: readonly string[]): string[] {
       found.push("no candidate")
     for (const candidate of Array.isArray(chunk.candidates) ? chunk.candidates.filter(isObject) : []) {
       if (ended.has(candidate.index)) found.push(`candidate ${candidate.index} goes on after its end`)
-      spoke.add(candidate.index)
+      seen.add(candidate.index)
       if (candidate.finishReason !== undefined) ended.add(candidate.index)
       found.push(...contentBreaches(candidate.content))
     }
   }
-  for (const index of spoke) if (!ended.has(index)) found.push(`candidate ${index} has no end`)
+  for (const index of seen) if (!ended.has(index)) found.push(`candidate ${index} has no end`)
   return found
 }
 
@@ -122,7 +122,7 @@ function contentBreaches(content: Json | undefined): string[] {
   if (content.parts.length === 0) return ["no part"]
   return content.parts.flatMap((part: Json) => {
     if (!isObject(part)) return ["a part that is none"]
-    const kinds = Object.keys(part).filter((name) => !BESIDE.includes(name))
+    const kinds = Object.keys(part).filter((name) => !ANNOTATIONS.includes(name))
     if (kinds.length !== 1 || ![...DATA, ...MORE_DATA].includes(kinds[0] ?? "")) return [`a part of kinds ${kinds}`]
     const { functionCall } = part
     if (!isObject(functionCall)) return []

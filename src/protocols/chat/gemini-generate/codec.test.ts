@@ -1,4 +1,4 @@
-// Answers through the codec: read, and written for clients of this protocol, whole and in streams.
+// Responses through the codec: decoded, and encoded for clients of this protocol, whole and streamed.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { assembleResponse } from "../../../canonical/chat/assemble-response.ts"
@@ -21,8 +21,8 @@ function answer(parts: object[], more: object = {}): JsonObject {
 }
 const read = (body: JsonObject) => out.decodeResponse(body, decoding)
 
-describe("an answer is read", () => {
-  test("with its thoughts, calls and seals; calls without ids get some", () => {
+describe("decoding a response", () => {
+  test("reasoning, calls and seals are decoded, and calls without ids get some", () => {
     const body = answer([
       { text: "hm", thought: true, thoughtSignature: "s1" },
       { text: "Let me look." },
@@ -61,7 +61,7 @@ describe("an answer is read", () => {
     })
   })
 
-  test("an answer is read with its sources, with spans converted from bytes to UTF-16 units, and its other fields", () => {
+  test("sources are decoded with spans converted from bytes to UTF-16 units, and other fields are kept", () => {
     const groundingMetadata = {
       groundingChunks: [{ web: { uri: "https://a.org", title: "a" } }, { retrievedContext: { title: "b", text: "q" } }],
       groundingSupports: [
@@ -92,7 +92,7 @@ describe("an answer is read", () => {
     expect(read1?.candidates[0]?.extra?.members).toEqual({ groundingMetadata, citationMetadata })
   })
 
-  test("with how likely its tokens were", () => {
+  test("log probabilities are decoded", () => {
     const likely = (token: string) => ({ token, tokenId: 1, logProbability: -1 })
     const logprobsResult = {
       chosenCandidates: [likely("a"), likely("b")],
@@ -104,7 +104,7 @@ describe("an answer is read", () => {
     ])
   })
 
-  test("where there is none: a blocked prompt, an error, and what is no answer at all", () => {
+  test("a blocked prompt decodes to a filtered response; an error or another body to undefined", () => {
     expect(read({ promptFeedback: { blockReason: "SAFETY" } })?.candidates).toEqual([
       { index: 0, parts: [], finish: { reason: "filtered", word: "SAFETY" } },
     ])
@@ -127,17 +127,20 @@ describe("an answer is read", () => {
     "TOO_MANY_TOOL_CALLS",
     "OTHER",
     "SOMETHING_NEW",
-  ])("that calls a tool and ended by %s waits for the tool", (finishReason) => {
+  ])("a response with a tool call and the reason %s waits for the tool", (finishReason) => {
     const body = answer([{ functionCall: { name: "f", args: {} } }], { finishReason })
     expect(read(body)?.candidates[0]?.finish).toEqual({ reason: "tool-calls", word: finishReason })
   })
 
-  test.each(["MAX_TOKENS", "SAFETY"])("that calls a tool and was cut by %s does not wait for it", (finishReason) => {
-    const body = answer([{ functionCall: { name: "f", args: {} } }], { finishReason })
-    expect(read(body)?.candidates[0]?.finish?.reason).not.toBe("tool-calls")
-  })
+  test.each(["MAX_TOKENS", "SAFETY"])(
+    "a response with a tool call that was cut by %s does not wait for the tool",
+    (finishReason) => {
+      const body = answer([{ functionCall: { name: "f", args: {} } }], { finishReason })
+      expect(read(body)?.candidates[0]?.finish?.reason).not.toBe("tool-calls")
+    },
+  )
 
-  test.each(reasons)("that ended by %s", (finishReason, reason) => {
+  test.each(reasons)("a finish reason %s is decoded", (finishReason, reason) => {
     const body = answer([{ text: "a" }], { finishReason })
     const finish = read(body)?.candidates[0]?.finish
     expect(finish).toEqual({ reason, word: finishReason })
@@ -146,14 +149,14 @@ describe("an answer is read", () => {
   })
 })
 
-describe("an answer is written", () => {
+describe("encoding a response", () => {
   const write = (candidate: Partial<ResponseCandidate>, more: Partial<ChatResponse> = {}) => {
     const context = client()
     const body = ingress.encodeResponse({ candidates: [{ index: 0, parts: [], ...candidate }], ...more }, context)
     return { body, losses: context.losses.map(({ path, weight }) => `${path} ${weight}`) }
   }
 
-  test("with the names the caller knows, and usage", () => {
+  test("a response has the caller's model name and the usage", () => {
     const usage = { input: 5, cacheRead: 3, cacheWrite: 2, audioInput: 1, output: 4, reasoning: 6, imageOutput: 7 }
     const { body, losses } = write(
       { parts: [{ kind: "text", text: "hi" }], finish: { reason: "length", word: "max_tokens" } },
@@ -176,7 +179,7 @@ describe("an answer is written", () => {
     expect(losses).toEqual(["usage.cacheWrite hint"])
   })
 
-  test("with what it cannot say named", () => {
+  test("parts that cannot be expressed are reported as losses", () => {
     const parts: ContentPart[] = [
       { kind: "refusal", text: "no" },
       { kind: "tool-call", id: "s", name: "web_search", arguments: "{}", runsAt: "provider" },
@@ -195,7 +198,7 @@ describe("an answer is written", () => {
     ])
   })
 
-  test("with citations as its sources", () => {
+  test("citations are encoded as grounding metadata", () => {
     const citations = [
       { url: "https://a.org", title: "a", start: 1, end: 2 },
       { title: "b", quote: "q" },
@@ -219,7 +222,7 @@ describe("an answer is written", () => {
     ])
   })
 
-  test("read again, it is the answer that was read, its own words included", () => {
+  test("a response decodes and encodes to the same, including its own members", () => {
     const body: JsonObject = {
       ...answer(
         [
@@ -249,7 +252,7 @@ describe("an answer is written", () => {
   })
 })
 
-test("a seal crosses a client of this protocol and returns whole, to its maker alone", () => {
+test("a seal crosses a client of this protocol unchanged and returns only to its minter", () => {
   const seals = [google("@s"), { mintedBy: "anthropic", data: "ä.b" }, { mintedBy: "openai", data: "gAAA" }]
   const parts: ContentPart[] = [
     { kind: "text", text: "a" },
@@ -278,7 +281,7 @@ test("a seal crosses a client of this protocol and returns whole, to its maker a
   expect(out.encodeRequest(foreign, upstream()).contents).toEqual([{ role: "model", parts: [{ newThing: 1 }] }])
 })
 
-describe("a stream is written", () => {
+describe("encoding a stream", () => {
   const start = (part: number, given: PartStart): StreamEvent => ({
     type: "part-start",
     candidate: 0,
@@ -295,14 +298,14 @@ describe("a stream is written", () => {
   const over: StreamEvent[] = [{ type: "candidate-end", candidate: 0, finish: stop }, { type: "stream-end" }]
   const call = (id: string): PartStart => ({ kind: "tool-call", id, name: "f", runsAt: "client" })
   const chunk = (frame: string): JsonObject => JSON.parse(decodeByteText(frame.replace(/^data: /, "")))
-  /** But for the empty one that the end comes with. */
+  /** Without the empty part at the end. */
   const partsIn = (frames: string[]) => allIn(frames).slice(0, -1)
   const allIn = (frames: string[]) =>
     frames.flatMap((frame) =>
       (chunk(frame).candidates as [{ content: { parts: Json[] } }]).flatMap(({ content }) => content.parts),
     )
 
-  test("each word as soon as it is there, a call once it is whole, the end with the usage", () => {
+  test("each word is sent as it arrives, a call when it is complete, and the end with the usage", () => {
     const encoder = ingress.encodeStream(client())
     const counts = (...events: StreamEvent[]) => events.map((event) => encoder.push(event).length)
     expect(
@@ -317,7 +320,7 @@ describe("a stream is written", () => {
     ])
   })
 
-  test("in one order where parts overlap", () => {
+  test("overlapping parts are written one after the other", () => {
     const events = [
       start(0, { kind: "text" }),
       delta(0, "a"),
@@ -340,7 +343,7 @@ describe("a stream is written", () => {
     ])
   })
 
-  test("with usage that came before in the next chunk, and none that was not asked for", () => {
+  test("earlier usage is in the next chunk, and only if requested", () => {
     const events: StreamEvent[] = [
       { type: "usage", usage: { input: 3 } },
       start(0, { kind: "text" }),
@@ -348,13 +351,13 @@ describe("a stream is written", () => {
       delta(0, "b"),
       ...over,
     ]
-    const counted = (usageAsked: boolean) =>
-      written(events, client({ usageAsked })).map((frame) => chunk(frame).usageMetadata !== undefined)
+    const counted = (usageRequested: boolean) =>
+      written(events, client({ usageRequested })).map((frame) => chunk(frame).usageMetadata !== undefined)
     expect(counted(true)).toEqual([true, false, false])
     expect(counted(false)).toEqual([false, false, false])
   })
 
-  test("with its sources at the end", () => {
+  test("sources are sent at the end", () => {
     const citation = { url: "https://a.org", start: 0, end: 1 }
     const frames = written(
       [start(0, { kind: "text" }), delta(0, "ü"), { type: "part-cite", candidate: 0, part: 0, citation }, ...over],
@@ -378,14 +381,14 @@ describe("a stream is written", () => {
     expect(written(events, client({ framing: "array" })).join("")).not.toEndWith("]")
   })
 
-  test("a refusal is told as text, and its loss once", () => {
+  test("a refusal is sent as text, and its loss reported once", () => {
     const context = client()
     const frames = written([start(0, { kind: "refusal" }), delta(0, "n"), delta(0, "o"), end(0), ...over], context)
     expect(partsIn(frames)).toEqual([{ text: "n" }, { text: "o" }])
     expect(context.losses).toHaveLength(1)
   })
 
-  test("from this protocol it keeps what only that knows", () => {
+  test("members that only this protocol knows are kept in its own streams", () => {
     const chunks = [
       answer([{ text: "a" }], { finishReason: undefined, safetyRatings: [1] }),
       { ...answer([], { groundingMetadata: { webSearchQueries: ["q"] } }), modelStatus: 1 },
@@ -461,7 +464,7 @@ const anyEvent = fc.oneof<fc.Arbitrary<StreamEvent>[]>(
   }),
 )
 
-test("no order of events makes it write what the protocol forbids", () => {
+test("any order of events yields a valid stream", () => {
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 30 }), (events) => {
       const frames = written(
@@ -475,7 +478,7 @@ test("no order of events makes it write what the protocol forbids", () => {
   )
 })
 
-const saidPart = fc.oneof(
+const responsePart = fc.oneof(
   fc.record({ kind: fc.constant("text" as const), text: fc.string({ unit: "grapheme", minLength: 1 }) }),
   fc.record({
     kind: fc.constant("reasoning" as const),
@@ -494,7 +497,7 @@ const saidPart = fc.oneof(
 )
 
 /** Neighbours of one kind are one part to this protocol. */
-function told(parts: readonly ContentPart[]): ContentPart[] {
+function asStreamed(parts: readonly ContentPart[]): ContentPart[] {
   const joined: ContentPart[] = []
   for (const each of parts) {
     const last = joined.at(-1)
@@ -505,36 +508,40 @@ function told(parts: readonly ContentPart[]): ContentPart[] {
   return joined
 }
 
-test("what it writes, whole or in a stream, it reads again as the same", () => {
+test("an encoded response, whole or streamed, decodes to the same", () => {
   fc.assert(
-    fc.property(fc.array(saidPart, { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 3 }), (parts, size) => {
-      const events = parts.flatMap((each, number): StreamEvent[] => {
-        const { text, ...start } = each.kind === "tool-call" ? { ...each, text: each.arguments } : each
-        const pieces = text.match(new RegExp(`[^]{1,${size}}`, "gu")) ?? []
-        const { arguments: _, ...begun } = start as typeof start & { arguments?: string }
-        return [
-          { type: "part-start", candidate: 0, part: number, start: begun },
-          ...pieces.map((piece): StreamEvent => ({ type: "part-delta", candidate: 0, part: number, text: piece })),
-          { type: "part-end", candidate: 0, part: number },
-        ]
-      })
-      const finish: CandidateFinish = {
-        reason: parts.some(({ kind }) => kind === "tool-call") ? "tool-calls" : "stop",
-        word: "STOP",
-      }
-      const frames = written(
-        [...events, { type: "candidate-end", candidate: 0, finish }, { type: "stream-end" }],
-        client(),
-      )
-      const streamed = assembleResponse(decodedStream(frames.join("")))
-      expect(streamed.candidates).toEqual([{ index: 0, parts: told(parts), finish }])
-      const whole = read(ingress.encodeResponse({ candidates: [{ index: 0, parts, finish }] }, client()))
-      expect(whole?.candidates).toEqual(streamed.candidates)
-    }),
+    fc.property(
+      fc.array(responsePart, { minLength: 1, maxLength: 5 }),
+      fc.integer({ min: 1, max: 3 }),
+      (parts, size) => {
+        const events = parts.flatMap((each, number): StreamEvent[] => {
+          const { text, ...start } = each.kind === "tool-call" ? { ...each, text: each.arguments } : each
+          const pieces = text.match(new RegExp(`[^]{1,${size}}`, "gu")) ?? []
+          const { arguments: _, ...begun } = start as typeof start & { arguments?: string }
+          return [
+            { type: "part-start", candidate: 0, part: number, start: begun },
+            ...pieces.map((piece): StreamEvent => ({ type: "part-delta", candidate: 0, part: number, text: piece })),
+            { type: "part-end", candidate: 0, part: number },
+          ]
+        })
+        const finish: CandidateFinish = {
+          reason: parts.some(({ kind }) => kind === "tool-call") ? "tool-calls" : "stop",
+          word: "STOP",
+        }
+        const frames = written(
+          [...events, { type: "candidate-end", candidate: 0, finish }, { type: "stream-end" }],
+          client(),
+        )
+        const streamed = assembleResponse(decodedStream(frames.join("")))
+        expect(streamed.candidates).toEqual([{ index: 0, parts: asStreamed(parts), finish }])
+        const whole = read(ingress.encodeResponse({ candidates: [{ index: 0, parts, finish }] }, client()))
+        expect(whole?.candidates).toEqual(streamed.candidates)
+      },
+    ),
   )
 })
 
-test("a stream says the same wherever its bytes are cut, and as much as the whole answer", () => {
+test("a stream decodes to the same wherever its bytes are cut, and equals the whole response", () => {
   const chunks = [
     answer([{ text: "hm", thought: true }], { finishReason: undefined }),
     answer([{ text: "Grüß " }], { finishReason: undefined }),
@@ -555,7 +562,7 @@ test("a stream says the same wherever its bytes are cut, and as much as the whol
   expect(assembleResponse(all).candidates[0]?.parts).toEqual(whole?.candidates[0]?.parts as never)
 })
 
-test("whatever an upstream answers, reading it does not throw", () => {
+test("decoding never throws, whatever an upstream sends", () => {
   const name = fc.constantFrom(
     "candidates",
     "content",

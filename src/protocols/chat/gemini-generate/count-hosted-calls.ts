@@ -1,13 +1,13 @@
-// Google's search, as the metadata of an answer tells of it.
+// Counts Google searches by the metadata of a response.
 import type { HostedCallCounter } from "../../../canonical/hosted-calls.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 
-/** An answer that was grounded is billed once, however many queries were made. */
+/** A grounded response is billed once, whatever the number of queries. */
 export function countHostedCalls(): HostedCallCounter {
   let isGrounded = false
   return {
-    see(said) {
-      const { candidates } = said as JsonObject
+    see(payload) {
+      const { candidates } = payload as JsonObject
       isGrounded ||= Array.isArray(candidates) && candidates.some(hasQueries)
     },
     get calls() {

@@ -1,4 +1,4 @@
-// How tokens are counted in this protocol: what an upstream is asked, and what a client is told.
+// Token counting in this protocol: the upstream request and the client response.
 import { isObject, type JsonObject } from "../../../canonical/json.ts"
 import { asciiJson, spliceJson } from "../../../transport/json/json-splice.ts"
 import type { TokenCountCodec } from "../../chat-codec.ts"

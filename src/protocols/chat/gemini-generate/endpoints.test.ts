@@ -16,7 +16,7 @@ describe("the paths", () => {
   const pathsOf = (method: string, does: string) =>
     endpoints.filter((each) => each.method === method && each.does === does).flatMap(({ paths }) => paths)
 
-  test("stand under both prefixes and bare, in every version, and under a doubled one; /v1 alone is OpenAI's", () => {
+  test("the paths exist under both prefixes and without one, in every version; /v1 alone is OpenAI's", () => {
     const versions = ["/v1", "/v1beta", "/v1beta1", "/v1alpha", "/v1beta/v1beta"]
     const expected = ["/gemini", "/genapi", ""].flatMap((prefix) => versions.map((each) => `${prefix}${each}/models`))
     expect(pathsOf("GET", "list-models").toSorted()).toEqual(
@@ -25,14 +25,14 @@ describe("the paths", () => {
     expect(pathsOf("GET", "count-models")).toContain("/genapi/v1beta/models/count")
   })
 
-  test("the same open paths take both methods, so that the longest one never hides a method", () => {
+  test("the same open paths accept both methods, so that the longest one never hides a method", () => {
     expect(pathsOf("POST", "generate")).toEqual(pathsOf("GET", "get-model"))
     expect(pathsOf("POST", "generate")).toContain("/genapi/v1beta/models/{rest}")
     expect(pathsOf("POST", "generate")).toContain("/genapi/v1beta/{rest}")
   })
 })
 
-describe("what a path says", () => {
+describe("parsing a path", () => {
   const same = [
     "models/openai/gpt-4o",
     "openai/gpt-4o",
@@ -40,7 +40,7 @@ describe("what a path says", () => {
     "models/publishers/openai/models/gpt-4o",
     "projects/p-1/locations/us-central1/publishers/openai/models/gpt-4o",
   ]
-  test.each(same)("%s means openai/gpt-4o", (path) => {
+  test.each(same)("%s names the model openai/gpt-4o", (path) => {
     expect(readPath(`${path}:generateContent`)).toEqual({ model: "openai/gpt-4o", method: "generateContent" })
   })
 
@@ -52,12 +52,12 @@ describe("what a path says", () => {
   })
 
   test.each(["gemini-2.5-flash", "cloudflare/@cf/meta/llama-3.3", "meta-llama/Llama-3.3-70B", "a/b.c:d@e-f_g"])(
-    "%s is a model's name",
+    "%s is a valid model name",
     (name) => expect(readPath(`models/${name}:countTokens`)).toEqual({ model: name, method: "countTokens" }),
   )
 
   test.each(["", "a b", "../x", "a/../b", "a//b", "/a", "a/", "a%2Fb", "ä", "a?b", "a\\b", "x".repeat(201)])(
-    "%p is none",
+    "%p is not a model name",
     (name) => {
       const error = refusal(() => readPath(`models/${name}:generateContent`))
       expect([error.code, error.param]).toEqual(["invalid_parameter", "model"])
@@ -65,7 +65,7 @@ describe("what a path says", () => {
   )
 
   test.each(["embedContent", "batchEmbedContents"] as const)(
-    "%s asks for vectors, in a protocol of its own",
+    "%s requests embeddings, which are a separate protocol",
     (method) => {
       expect(isEmbeddingPath(`models/a/b:free:${method}`)).toBeTrue()
       expect(readEmbeddingPath(`models/a/b:free:${method}`)).toEqual({ model: "a/b:free", method })
@@ -76,7 +76,7 @@ describe("what a path says", () => {
   )
 
   test.each(["a/b:predict", "a/b", "a/b:", "a/b:free", "cachedContents"])(
-    "%s asks for no method there is, and hears which there are",
+    "%s has an unknown method, and the error lists the known ones",
     (rest) => {
       const error = refusal(() => readPath(rest))
       expect([error.code, error.status]).toEqual(["route_not_found", 404])
@@ -84,7 +84,7 @@ describe("what a path says", () => {
     },
   )
 
-  test("what a path says is checked before the body is read, where a model is called", () => {
+  test("a path that calls a model is checked before the body is read", () => {
     const envelope: RequestEnvelope = { does: "generate", rest: "a/b:oops", query: "", headers: {} }
     expect(refusal(() => checkEnvelope(envelope)).code).toBe("route_not_found")
     expect(() => checkEnvelope({ ...envelope, does: "get-model", rest: "a/b" })).not.toThrow()

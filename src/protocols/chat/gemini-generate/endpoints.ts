@@ -1,12 +1,12 @@
-// Where the protocol's paths stand, in all the spellings its clients make, and what the open end of one says.
+// The protocol's paths, in all spellings of its clients, and the parser of their open end.
 import { excerpt, GatewayError } from "../../../canonical/gateway-error.ts"
 import type { ProtocolPath, RequestEnvelope } from "../../contract.ts"
 
 export const prefixes = ["/genapi", "/gemini"] as const
 
-/** The last is what comes of a base address that already holds the version. */
+/** The last one results from a base address that already has a version. */
 const VERSIONS = ["v1beta", "v1", "v1beta1", "v1alpha", "v1beta/v1beta"]
-/** Versions that are known without a prefix: `/v1` alone is OpenAI's. */
+/** Versions without a prefix: `/v1` alone is OpenAI's. */
 const BARE_VERSIONS = VERSIONS.filter((version) => version !== "v1")
 const BASES = [
   ...prefixes.flatMap((prefix) => VERSIONS.map((version) => `${prefix}/${version}`)),
@@ -19,7 +19,7 @@ export function isVendorPath(path: string): boolean {
   return !path.startsWith("/genapi/")
 }
 
-/** Paths with and without `models/` are open for both methods: of open paths only the longest is asked for a method. */
+/** Paths with and without `models/` are open for both methods: only the longest open path is checked for its method. */
 export const endpoints: readonly ProtocolPath[] = [
   { method: "POST", paths: below("{rest}", "models/{rest}"), does: "generate" },
   { method: "GET", paths: below("models"), does: "list-models" },
@@ -44,7 +44,7 @@ export function checkEnvelope({ does, rest }: RequestEnvelope): void {
   if (does === "generate") readPath(rest)
 }
 
-/** Whether a path asks for something to be embedded, whatever else is wrong with it. */
+/** True if a path requests embeddings, whatever else is wrong with it. */
 export function isEmbeddingPath(rest: string): boolean {
   return EMBEDDING_METHODS.some((method) => rest.endsWith(`:${method}`))
 }
@@ -56,18 +56,18 @@ export function readEmbeddingPath(rest: string): EmbedCall {
   return { model: modelName(before), method }
 }
 
-/** Callers name few models, so what their paths say is kept. */
+/** Callers use few models, so parsed paths are cached. */
 const parsedPaths = new Map<string, GenerateCall>()
 const MAX_READ = 1000
 
-/** `models/openai/gpt-4o:generateContent` and what means the same. A model's name may itself hold colons. */
+/** Parses `models/openai/gpt-4o:generateContent` and its variants. A model's name may contain colons. */
 export function readPath(rest: string): GenerateCall {
   const known = parsedPaths.get(rest)
   if (known) return known
-  const asked = parseGeneratePath(rest)
+  const parsed = parseGeneratePath(rest)
   if (parsedPaths.size >= MAX_READ) parsedPaths.clear()
-  parsedPaths.set(rest, asked)
-  return asked
+  parsedPaths.set(rest, parsed)
+  return parsed
 }
 
 function parseGeneratePath(rest: string): GenerateCall {
@@ -86,7 +86,7 @@ const PUBLISHED = /^(?:models\/)?(?:projects\/[^/]+\/locations\/[^/]+\/)?publish
 const MODEL_NAME = /^[A-Za-z0-9_@][A-Za-z0-9_.:@-]*(?:\/[A-Za-z0-9_@][A-Za-z0-9_.:@-]*)*$/
 const MAX_NAME_LENGTH = 200
 
-/** What a path calls a model, however it leads there. */
+/** The model's name in a path, with any prefix. */
 export function nameIn(path: string): string {
   const [, publisher, model] = PUBLISHED.exec(path) ?? []
   return publisher === undefined ? path.replace(/^models\//, "") : `${publisher}/${model}`
@@ -100,10 +100,10 @@ function modelName(path: string): string {
 }
 
 function unknownMethod(word: string): GatewayError {
-  const said = word === "" ? "The path names no method" : `There is no method \`${excerpt(word)}\``
+  const problem = word === "" ? "The path names no method" : `There is no method \`${excerpt(word)}\``
   const known = [...METHODS, ...EMBEDDING_METHODS]
   return new GatewayError(
     "route_not_found",
-    `${said}. The model's name must be followed by one of :${known.join(", :")}.`,
+    `${problem}. The model's name must be followed by one of :${known.join(", :")}.`,
   )
 }

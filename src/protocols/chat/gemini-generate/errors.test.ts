@@ -4,7 +4,7 @@ import { type ErrorDetails, GatewayError } from "../../../canonical/gateway-erro
 import { decodeByteText } from "../../../transport/json/byte-text.ts"
 import { decodeError, decodeErrorBody, encodeError, errorFrame } from "./errors.ts"
 
-describe("an upstream's error", () => {
+describe("decoding an upstream's error", () => {
   const read = (status: number, body: string | object, retryAfterMs?: number) =>
     decodeError({ status, retryAfterMs, body: typeof body === "string" ? body : JSON.stringify(body) })
   const google = (code: number, status: string, message = "x", details?: object[]) => ({
@@ -23,34 +23,39 @@ describe("an upstream's error", () => {
       "caller",
     ],
     [
-      "about our key, with status 400",
+      "about the gateway's key, with status 400",
       read(400, google(400, "INVALID_ARGUMENT", badKey)),
       "upstream_unavailable",
       "gateway",
     ],
-    ["about our account", read(400, google(400, "FAILED_PRECONDITION", abroad)), "upstream_unavailable", "gateway"],
-    ["about our rights", read(403, google(403, "PERMISSION_DENIED")), "upstream_unavailable", "gateway"],
-    ["about a model it does not have", read(404, google(404, "NOT_FOUND")), "upstream_unavailable", "gateway"],
+    [
+      "about the gateway's account",
+      read(400, google(400, "FAILED_PRECONDITION", abroad)),
+      "upstream_unavailable",
+      "gateway",
+    ],
+    ["about the gateway's permissions", read(403, google(403, "PERMISSION_DENIED")), "upstream_unavailable", "gateway"],
+    ["about an unknown model", read(404, google(404, "NOT_FOUND")), "upstream_unavailable", "gateway"],
     ["in an array", read(404, [google(404, "NOT_FOUND")]), "upstream_unavailable", "gateway"],
     ["in an array, about a parameter", read(400, [google(400, "INVALID_ARGUMENT")]), "invalid_parameter", "caller"],
-    ["about our rate", read(429, google(429, "RESOURCE_EXHAUSTED")), "upstream_rate_limited", "upstream"],
-    ["of its own", read(503, google(503, "UNAVAILABLE")), "upstream_unavailable", "upstream"],
-    ["that is no JSON", read(502, "<html>oops</html>"), "upstream_unavailable", "upstream"],
+    ["about a rate limit", read(429, google(429, "RESOURCE_EXHAUSTED")), "upstream_rate_limited", "upstream"],
+    ["of the provider itself", read(503, google(503, "UNAVAILABLE")), "upstream_unavailable", "upstream"],
+    ["that is not JSON", read(502, "<html>oops</html>"), "upstream_unavailable", "upstream"],
     ["that is empty", read(400, "[]"), "invalid_parameter", "caller"],
-    ["that is a sentence", read(400, { error: "no" }), "invalid_parameter", "caller"],
-    ["with status 200 around it", read(502, google(429, "RESOURCE_EXHAUSTED")), "upstream_rate_limited", "upstream"],
+    ["that is plain text", read(400, { error: "no" }), "invalid_parameter", "caller"],
+    ["with status 200", read(502, google(429, "RESOURCE_EXHAUSTED")), "upstream_rate_limited", "upstream"],
   ]
-  test.each(cases)("%s", (_, error, code, owner) => {
+  test.each(cases)("an error %s is decoded", (_, error, code, owner) => {
     expect<string[]>([error.code, error.owner]).toEqual([code, owner])
   })
 
-  test("an upstream's error keeps its sentence when the caller is at fault, and only then", () => {
+  test("an upstream's message is kept only if the caller is at fault", () => {
     expect(read(400, google(400, "INVALID_ARGUMENT", "Bad topK")).message).toBe("Bad topK")
     expect(read(400, google(400, "FAILED_PRECONDITION", "project 42 pays nothing")).message).not.toContain("42")
     expect(read(503, google(503, "UNAVAILABLE", "host 10.0.0.1 is down")).message).not.toContain("10.0.0.1")
   })
 
-  test("an upstream's error says in its details how long to wait, where no header did", () => {
+  test("the retry delay is read from the error's details if there is no header", () => {
     const details = [
       { "@type": "QuotaFailure", violations: [] },
       { "@type": "RetryInfo", retryDelay: "34.4s" },
@@ -63,7 +68,7 @@ describe("an upstream's error", () => {
     }
   })
 
-  test("inside a stream has its status in its code, or in its word", () => {
+  test("an error inside a stream has its status in its code or its status word", () => {
     const codeOf = (error: object) => decodeErrorBody({ error } as never).code
     expect(codeOf({ code: 503, message: "busy", status: "UNAVAILABLE" })).toBe("upstream_unavailable")
     expect(codeOf({ code: 400, message: "bad", status: "INVALID_ARGUMENT" })).toBe("invalid_parameter")
@@ -73,7 +78,7 @@ describe("an upstream's error", () => {
   })
 })
 
-test("an upstream's error with nothing in it that makes sense is one all the same", () => {
+test("an error body without any known member still decodes to an error", () => {
   for (const odd of [{ toString: 1 }, [], null, true, Number.POSITIVE_INFINITY, { constructor: null }]) {
     const error = { code: odd, status: odd, message: odd, details: odd }
     expect(decodeErrorBody({ error } as never)).toBeInstanceOf(GatewayError)
@@ -81,10 +86,10 @@ test("an upstream's error with nothing in it that makes sense is one all the sam
   }
 })
 
-describe("our error", () => {
+describe("encoding a gateway error", () => {
   const make = (code: ErrorCode, details?: ErrorDetails) => new GatewayError(code, "Bad «n».", details)
 
-  test("our error has the specification's shape, all strings, and the word Google's clients know", () => {
+  test("a gateway error has the specification's shape, all strings, and the status word that Google's clients know", () => {
     expect(encodeError(make("invalid_api_key"))).toEqual({
       error: {
         code: "invalid_api_key",
@@ -95,7 +100,7 @@ describe("our error", () => {
     })
   })
 
-  test("the gateway's error lists the attempts", () => {
+  test("a gateway error lists the attempts", () => {
     const attempts = [{ model: "a/b", provider: "p", status: 500, reason: "upstream_unavailable" }]
     expect(encodeError(make("upstream_unavailable", { attempts }))).toMatchObject({ error: { attempts } })
   })
@@ -112,12 +117,12 @@ describe("our error", () => {
     500: "INTERNAL",
     503: "UNAVAILABLE",
   }
-  test.each(Object.keys(ERROR_CODES) as ErrorCode[])("%s has its word", (code) => {
+  test.each(Object.keys(ERROR_CODES) as ErrorCode[])("%s has its status word", (code) => {
     const error = make(code)
     expect(encodeError(error)).toMatchObject({ error: { status: words[error.status] ?? "none" } })
   })
 
-  test("inside a stream is one bare line, its code the status and ours in the details", () => {
+  test("an error inside a stream is one bare line, with the HTTP status as its code and the gateway's code in the details", () => {
     const frame = errorFrame(make("upstream_unavailable"))
     expect(frame).not.toContain("\n")
     expect(frame.startsWith('{"error":{"code":503,')).toBe(true)

@@ -1,4 +1,4 @@
-// Errors in Google's shape: ours to the client, an upstream's to us.
+// Errors in Google's shape: encodes the gateway's, decodes an upstream's.
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { encodeByteText } from "../../../transport/json/byte-text.ts"
@@ -11,7 +11,7 @@ import {
   type UpstreamErrorText,
 } from "../../upstream-errors.ts"
 
-/** The status word of each status we answer with. */
+/** The status word of each HTTP status of the gateway. */
 const WORDS: Readonly<Record<number, string>> = {
   401: "UNAUTHENTICATED",
   403: "PERMISSION_DENIED",
@@ -22,12 +22,12 @@ const WORDS: Readonly<Record<number, string>> = {
   503: "UNAVAILABLE",
 }
 
-/** The vendor's client libraries lose the message of an error whose code is no integer. */
+/** The vendor's client libraries lose the message of an error with a non-integer code. */
 export function encodeError(error: GatewayError, { isVendorPath = false }: Partial<ErrorContext> = {}): Json {
   return isVendorPath ? numberedError(error) : { error: { code: error.code, ...errorMembers(error) } }
 }
 
-/** An error inside a stream, in byte text. Clients take what follows `data:` for an answer, so the line is bare. */
+/** An error inside a stream, in byte text. Clients take the data of an event as a response, so the line is bare. */
 export function errorFrame(error: GatewayError): string {
   return encodeByteText(JSON.stringify(numberedError(error)))
 }
@@ -37,7 +37,7 @@ function numberedError(error: GatewayError): JsonObject {
   return { error: { code: error.status, ...errorMembers(error), details } }
 }
 
-/** The vendor's clients raise an error only if they read it apart from the events before it. */
+/** The vendor's clients raise an error only if they read it separately from the events before it. */
 export const ERROR_PAUSE_MS = 50
 
 /** The same as the last element of a stream that is written as an array. */
@@ -59,7 +59,7 @@ export function decodeError({ status, retryAfterMs, body }: UpstreamError): Gate
   return geminiError(error, { status, retryAfterMs: retryAfterMs ?? retryDelayMs(error.details) })
 }
 
-/** An error inside a stream that began well: its status stands in its code, or follows from its word. */
+/** An error inside a stream that began well: its status is its code, or follows from its status word. */
 export function decodeErrorBody(body: Json | undefined): GatewayError {
   const error = errorIn(body)
   const status = typeof error.code === "number" ? error.code : STATUSES[boundedText(error.status) ?? ""]
@@ -84,13 +84,13 @@ function geminiError({ message, status: word }: JsonObject, circumstances: Upstr
   return toGatewayError(sentence, circumstances)
 }
 
-/** Where the account is, or that it pays nothing, is the operator's to mend, although it comes with status 400. */
+/** The account's region or missing billing is the operator's problem, although the status is 400. */
 function accountRefused({ status, retryAfterMs }: UpstreamErrorContext): GatewayError {
   const message = "The provider rejects the gateway's account."
   return new GatewayError("upstream_unavailable", message, { owner: "gateway", upstreamStatus: status, retryAfterMs })
 }
 
-/** Asked for a stream, the vendor puts its error into an array. */
+/** In response to a stream request, the vendor puts its error into an array. */
 function errorIn(body: Json | undefined): JsonObject {
   const outer = Array.isArray(body) ? body[0] : body
   if (!isObject(outer)) return {}

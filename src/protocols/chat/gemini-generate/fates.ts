@@ -1,4 +1,4 @@
-// What becomes of each setting when a request is said to a Gemini.
+// The fate of each setting in a generateContent request.
 import type { SettingFates } from "../../../canonical/setting-fates.ts"
 
 export const fates: SettingFates = {

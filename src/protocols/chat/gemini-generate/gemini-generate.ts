@@ -19,7 +19,7 @@ export const geminiGenerate: Protocol = {
   heartbeat,
   listing,
   isVendorPath,
-  spokenAt: (rest) => (isEmbeddingPath(rest) ? geminiEmbed : undefined),
+  protocolAt: (rest) => (isEmbeddingPath(rest) ? geminiEmbed : undefined),
   checkEnvelope,
   bodyGuard,
   readRequest,

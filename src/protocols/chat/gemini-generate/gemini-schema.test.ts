@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { projectSchema, toJsonSchema } from "./gemini-schema.ts"
 
-test("the vendor's dialect becomes JSON Schema, names of properties apart", () => {
+test("the vendor's dialect becomes JSON Schema, and property names stay unchanged", () => {
   const given = {
     type: "OBJECT",
     properties: {
@@ -23,7 +23,7 @@ test("the vendor's dialect becomes JSON Schema, names of properties apart", () =
   })
 })
 
-test("JSON Schema stays as it is", () => {
+test("JSON Schema stays unchanged", () => {
   const given = { type: "object", properties: { a: { type: ["string", "null"] } }, additionalProperties: false }
   expect(toJsonSchema(given)).toEqual(given)
 })
@@ -48,11 +48,11 @@ test.each([
   [{ $ref: "https://x.org/s" }, {}, ["$ref"]],
   [{ $ref: "#/$defs/missing" }, {}, ["$ref"]],
   [{ properties: { next: { $ref: "#" } } }, { properties: { next: { properties: { next: {} } } } }, ["$ref"]],
-])("%j as the vendor takes it", (given, schema, dropped) => {
+])("the schema %j is encoded as the vendor accepts it", (given, schema, dropped) => {
   expect(projectSchema(given)).toEqual({ schema, dropped })
 })
 
-test("a schema that multiplies itself is cut off", () => {
+test("a schema that expands exponentially is cut off", () => {
   const $defs = Object.fromEntries(
     Array.from({ length: 30 }, (_, at) => [
       `d${at}`,
@@ -62,7 +62,7 @@ test("a schema that multiplies itself is cut off", () => {
   expect(projectSchema({ $ref: "#/$defs/d0", $defs }).dropped).toContain("$ref")
 })
 
-test("whatever it is given, it gives a schema without references", () => {
+test("any value becomes a schema without references", () => {
   const keyword = fc.constantFrom(
     "$ref",
     "properties",

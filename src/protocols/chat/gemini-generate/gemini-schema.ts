@@ -1,4 +1,4 @@
-// The two dialects of schemas: the vendor's own, which clients may send, and JSON Schema, of which it takes a part.
+// Two schema dialects: the vendor's own, which clients may send, and JSON Schema, which it accepts in part.
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import type { GeminiDraft } from "./passthrough-fields.ts"
 
@@ -52,7 +52,7 @@ function mapSchemas(schemas: JsonObject, each: (schema: Json) => Json): JsonObje
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, each(schema)]))
 }
 
-/** What the vendor takes of JSON Schema; it refuses some of what is not here. */
+/** The JSON Schema keywords that the vendor accepts; it refuses some of the others. */
 const KEYWORDS = new Set([
   ...["type", "format", "title", "description", "enum", "default", "items", "prefixItems", "minItems", "maxItems"],
   ...["minimum", "maximum", "minLength", "maxLength", "pattern", "anyOf", "properties", "required"],
@@ -69,7 +69,7 @@ export interface SchemaProjection {
   readonly dropped: readonly string[]
 }
 
-/** JSON Schema as the vendor takes it: references filled in, what it refuses left out. */
+/** JSON Schema as the vendor accepts it: references resolved, refused keywords dropped. */
 export function projectSchema(schema: Json): SchemaProjection {
   const projector = new SchemaProjector(schema)
   return { schema: projector.project(schema, []), dropped: [...projector.dropped].toSorted() }
@@ -81,18 +81,18 @@ class SchemaProjector {
 
   constructor(private readonly root: Json) {}
 
-  /** `open` holds the references that are being filled in. */
+  /** `open` has the references that are being resolved. */
   project(schema: Json, open: readonly string[]): Json {
     if (!isObject(schema)) return schema === false ? this.cut("false") : {}
     if (++this.nodes > MAX_NODES) return this.cut("$ref")
-    const { $ref, ...beside } = schema
+    const { $ref, ...siblings } = schema
     if (typeof $ref !== "string") return this.members(schema, open)
     const target = open.includes($ref) || open.length > MAX_DEPTH ? undefined : resolve(this.root, $ref)
     if (target === undefined) {
       this.cut("$ref")
-      return this.members(beside, open)
+      return this.members(siblings, open)
     }
-    return this.project(isObject(target) ? { ...target, ...beside } : target, [...open, $ref])
+    return this.project(isObject(target) ? { ...target, ...siblings } : target, [...open, $ref])
   }
 
   private members(schema: JsonObject, open: readonly string[]): Json {
@@ -112,18 +112,18 @@ class SchemaProjector {
     return name === "additionalProperties" && typeof value !== "boolean" ? project(value) : value
   }
 
-  /** Other ways to say what the vendor has a word for. */
+  /** Replaces keywords with equivalents that the vendor knows. */
   private simpler(schema: JsonObject): JsonObject {
     const { const: only, oneOf, allOf, ...others } = schema
     const all = Array.isArray(allOf) ? allOf.filter(isObject) : []
     return {
-      ...all.reduce((sum, each) => conjunction(sum, this.resolved(each)), others),
+      ...all.reduce((sum, each) => conjunction(sum, this.resolveReferences(each)), others),
       ...(only !== undefined && { enum: [only] }),
       ...(Array.isArray(oneOf) && others.anyOf === undefined && { anyOf: oneOf }),
     }
   }
 
-  private resolved(schema: JsonObject): JsonObject {
+  private resolveReferences(schema: JsonObject): JsonObject {
     const target = typeof schema.$ref === "string" ? resolve(this.root, schema.$ref) : undefined
     return isObject(target) && target.$ref === undefined && target.allOf === undefined ? target : schema
   }
@@ -134,7 +134,7 @@ class SchemaProjector {
   }
 }
 
-/** What says nothing of values: to leave it out loses nothing. */
+/** Keywords that do not constrain values: dropping them loses nothing. */
 const ABOUT = new Set(["$schema", "$id", "$comment", "$defs", "definitions", "$anchor", "deprecated"])
 
 function conjunction(one: JsonObject, other: JsonObject): JsonObject {
@@ -153,7 +153,7 @@ function arrayIn(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : []
 }
 
-/** `#`, `#/$defs/Name` and the like; undefined for what is not in the schema itself. */
+/** Resolves `#`, `#/$defs/Name` and similar; undefined for references outside the schema. */
 function resolve(root: Json, reference: string): Json | undefined {
   if (!reference.startsWith("#")) return undefined
   let value: Json | undefined = root

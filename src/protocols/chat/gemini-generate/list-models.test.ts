@@ -21,8 +21,8 @@ const list = (cards: readonly ModelCard[], query = "") =>
     nextPageToken?: string
   }
 
-describe("a model", () => {
-  test("a model has every member of the specification", () => {
+describe("a model entry", () => {
+  test("a model entry has every member of the specification", () => {
     const shown = listing.encodeModel(card("google/gemini-2.5-pro", { contextWindow: 2097152, maxOutputTokens: 8192 }))
     expect(shown).toEqual({
       name: "models/google/gemini-2.5-pro",
@@ -34,7 +34,7 @@ describe("a model", () => {
     })
   })
 
-  test("a model may take less than its context window, and says that it thinks", () => {
+  test("a model entry has an input limit below the context window, and the thinking flag", () => {
     const limits = { contextWindow: 400_000, maxInputTokens: 272_000, capabilities: ["reasoning"] } as const
     expect(listing.encodeModel(card("a/b", limits))).toMatchObject({ inputTokenLimit: 272_000, thinking: true })
   })
@@ -46,17 +46,17 @@ describe("a model", () => {
   })
 })
 
-describe("the list", () => {
+describe("the model list", () => {
   const cards = ["a/1", "a/2", "b/3", "b/4", "c/5"].map((id) => card(id))
   const names = (page: { models: { name: string }[] }) => page.models.map(({ name }) => name.replace("models/", ""))
 
-  test("the list is whole where no page is asked for", () => {
+  test("the model list is complete if no page is requested", () => {
     expect(names(list(cards))).toEqual(cards.map(({ id }) => id))
     expect(list(cards)).not.toHaveProperty("nextPageToken")
     expect(list([])).toEqual({ models: [] })
   })
 
-  test.each([1, 2, 3, 4, 5, 1000])("the list in pages of %d shows every model once", (size) => {
+  test.each([1, 2, 3, 4, 5, 1000])("the model list in pages of %d has every model once", (size) => {
     const seen: string[] = []
     let token: string | undefined
     do {
@@ -68,13 +68,13 @@ describe("the list", () => {
     expect(seen).toEqual(cards.map(({ id }) => id))
   })
 
-  test("the list goes on where it was, although a model has gone", () => {
+  test("the next page continues at the same position, although a model has been removed", () => {
     const { nextPageToken } = list(cards, "pageSize=2")
     expect(names(list(cards.slice(1), `page_size=2&page_token=${nextPageToken}`))).toEqual(["b/3", "b/4"])
   })
 
   test.each(["pageSize=0", "pageSize=1001", "pageSize=-1", "pageSize=x", "pageSize=", "pageSize=1.5", "pageToken=x"])(
-    "the list refuses %s by name",
+    "the model list refuses %s with its name",
     (query) => {
       try {
         list(cards, query)
@@ -87,7 +87,7 @@ describe("the list", () => {
   )
 })
 
-test("a path may lead to a model in several ways", () => {
+test("a path may name a model with or without prefixes", () => {
   const names = ["a/b", "models/a/b", "publishers/a/models/b", "projects/p/locations/l/publishers/a/models/b"]
   expect(names.map((rest) => listing.nameIn?.(rest))).toEqual(["a/b", "a/b", "a/b", "a/b"])
 })

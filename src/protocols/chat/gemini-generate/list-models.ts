@@ -1,4 +1,4 @@
-// Models as Google's listing shows them, a page at a time where the caller asks for pages.
+// Encodes models as Google's listing, in pages if the caller requests them.
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { Json } from "../../../canonical/json.ts"
 import type { ModelCard } from "../../../canonical/model.ts"
@@ -40,7 +40,7 @@ function pageSize(text: string | null): number | undefined {
   throw invalid("pageSize", `a whole number from 1 to ${MAX_PAGE_SIZE}`)
 }
 
-/** A page begins behind the last model of the page before, so that models that come and go shift nothing. */
+/** A page begins after the last model of the previous page, so that added and removed models shift nothing. */
 function startOf(cards: readonly ModelCard[], token: string | null): number {
   if (token === null || token === "") return 0
   const place = cards.findIndex((card) => tokenOf(card) === token)

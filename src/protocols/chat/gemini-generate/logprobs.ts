@@ -1,4 +1,4 @@
-// How likely each token was: `logprobsResult`, both ways.
+// Log probabilities, both ways: `logprobsResult`.
 
 import type { TokenLogprob } from "../../../canonical/chat/chat-response.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"

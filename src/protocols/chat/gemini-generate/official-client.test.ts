@@ -1,4 +1,4 @@
-// What the codec writes, through the vendor's own client libraries, old and new, on a real socket.
+// The codec's output, read by the vendor's client libraries, old and new, over a real socket.
 import { afterAll, describe, expect, test } from "bun:test"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -59,17 +59,17 @@ const libraries = { "of today": GoogleGenAI, "of yesterday": OlderGenAI as unkno
 
 describe.each(Object.entries(libraries))("the client library %s", (_, Library) => {
   const { models, chats } = new Library({ apiKey: "k", vertexai: false, httpOptions: { baseUrl } })
-  const asked = { model: "a/b", contents: "hi" }
+  const request = { model: "a/b", contents: "hi" }
 
-  test("reads a whole answer", async () => {
-    const answer = await models.generateContent(asked)
+  test("the client library reads a whole response", async () => {
+    const answer = await models.generateContent(request)
     expect(answer.functionCalls).toEqual([{ id: "c1", name: "f", args: { x: 1 } }])
     expect(answer.candidates?.[0]?.content?.parts?.[0]).toMatchObject({ text: "hm", thought: true })
     expect(answer.candidates?.[0]?.finishReason as string).toBe("STOP")
     expect(answer.usageMetadata).toMatchObject({ promptTokenCount: 3, candidatesTokenCount: 4, totalTokenCount: 12 })
   })
 
-  test("reads a stream, and keeps of it what it must send back", async () => {
+  test("the client library reads a stream and keeps the parts that it must send back", async () => {
     const chat = chats.create({ model: "a/b" })
     let text = ""
     const calls: unknown[] = []

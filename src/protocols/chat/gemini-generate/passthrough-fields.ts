@@ -1,24 +1,30 @@
-// Reads an object's members in either of the two spellings the vendor takes, and puts back what nobody understood.
+// Reads an object's members in either of the vendor's two spellings, and restores members that were not read.
 
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
-import { claimFields, type FieldClaim, type PassthroughFields } from "../../../canonical/passthrough-fields.ts"
+import type { Losses } from "../../../canonical/loss.ts"
+import {
+  claimFields,
+  type FieldClaim,
+  type PassthroughFields,
+  presentFieldNames,
+} from "../../../canonical/passthrough-fields.ts"
 
 export const PROTOCOL = "gemini-generate"
 
 /** An object as it is being written. */
 export type GeminiDraft = { [member: string]: Json }
 
-/** A member that `read` makes nothing of is not taken: it rides along as it is. */
+/** A member for which `read` returns undefined is not claimed and passes through unchanged. */
 export class GeminiFieldReader {
   private readonly claimed: FieldClaim
-  /** What the objects inside left over, by the name they stand under. */
+  /** Unclaimed members of nested objects, by the name of the object. */
   private readonly inner: GeminiDraft = {}
 
   constructor(private readonly object: JsonObject) {
     this.claimed = claimFields(object)
   }
 
-  /** `read` is told the name as it was spelled. A null member counts as absent. */
+  /** `read` gets the name as it is spelled. A null member counts as absent. */
   take<T>(name: string, read: (value: Json, spelling: string) => T | undefined): T | undefined {
     for (const spelling of spellings(name)) {
       if (!Object.hasOwn(this.object, spelling)) continue
@@ -30,7 +36,7 @@ export class GeminiFieldReader {
     return undefined
   }
 
-  /** A member that is an object; what is not taken of it rides along under its name. */
+  /** A member that is an object; its unclaimed members pass through under its name. */
   within<T>(name: string, read: (members: GeminiFieldReader, spelling: string) => T | undefined): T | undefined {
     return this.take(name, (value, spelling) => {
       if (!isObject(value)) return undefined
@@ -64,21 +70,21 @@ function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** What was written, with what rode along put back; where both speak of an object, its members are joined. */
+/** Adds passthrough fields to the encoded object; if both have an object, its members are merged. */
 export function restorePassthrough(written: JsonObject, extra: PassthroughFields | undefined): JsonObject {
   if (!extra || extra.protocol !== PROTOCOL) return written
   const all = new Map(Object.entries(written))
   for (const [name, value] of Object.entries(extra.members)) {
     const key = all.has(name) ? name : camel(name)
-    const there = all.get(key)
-    if (there === undefined) all.set(name, value)
-    else if (isObject(there) && isObject(value))
-      all.set(key, restorePassthrough(there, { protocol: PROTOCOL, members: value }))
+    const existing = all.get(key)
+    if (existing === undefined) all.set(name, value)
+    else if (isObject(existing) && isObject(value))
+      all.set(key, restorePassthrough(existing, { protocol: PROTOCOL, members: value }))
   }
   return Object.fromEntries(all)
 }
 
-/** Whether a part stood in a request of this protocol, so that it goes back as it came. */
+/** True if a part comes from a request of this protocol, so that it returns unchanged. */
 export function isNative(at: string | undefined): boolean {
   return at !== undefined && /^(?:contents\[|system_?instruction\b)/i.test(at)
 }
@@ -101,8 +107,25 @@ export function object(value: Json): JsonObject | undefined {
   return isObject(value) ? value : undefined
 }
 
-/** The vendor takes a single object for an array of one. */
+/** The vendor accepts a single object as an array of one. */
 export function list(value: Json): readonly Json[] | undefined {
   if (Array.isArray(value)) return value
   return isObject(value) ? [value] : undefined
+}
+
+/** Reports each passthrough field of another protocol. */
+export function reportForeignFields(
+  extra: PassthroughFields | undefined,
+  { at, losses }: { at: string; losses: Losses },
+): void {
+  if (!extra || extra.protocol === PROTOCOL) return
+  for (const name of presentFieldNames(extra)) {
+    const path = at === "" ? name : `${at}.${name}`
+    losses.push({
+      path,
+      weight: "hint",
+      how: "dropped",
+      why: `Gemini has no counterpart to this member of ${extra.protocol}.`,
+    })
+  }
 }

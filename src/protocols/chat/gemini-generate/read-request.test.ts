@@ -23,21 +23,21 @@ function refusal(body: JsonObject, path?: string): [string, string | undefined] 
 }
 
 describe("a request", () => {
-  test("a request says its model and method in its path", () => {
+  test("the path has the model and the method", () => {
     expect(read(hello)).toEqual({
       operation: "generateContent",
       model: "a/b",
       stream: false,
       framing: "array",
-      usageAsked: true,
-      asks: { candidates: 1 },
+      usageRequested: true,
+      outputLimits: { candidates: 1 },
       kinds: ["chat", "image"],
       routing: { fallback: [] },
       headers: {},
     })
   })
 
-  test("streams by its method, as events or as an array by its query", () => {
+  test("the method selects streaming, and the query selects events or an array", () => {
     const stream = (query: string) => {
       const { stream, framing } = read(hello, "a/b:streamGenerateContent", query)
       return [stream, framing]
@@ -56,36 +56,42 @@ describe("a request", () => {
     expect(refusal({ ...hello, provider: { rooting: "cost" } })).toEqual(["invalid_parameter", "provider.rooting"])
   })
 
-  test.each(["api_base", "api_key", "base_url", "custom_host"])("a request may not say where it goes: %s", (name) => {
-    expect(refusal({ ...hello, [name]: "x" })).toEqual(["unsupported_parameter", name])
-  })
+  test.each(["api_base", "api_key", "base_url", "custom_host"])(
+    "a request may not choose its destination: %s",
+    (name) => {
+      expect(refusal({ ...hello, [name]: "x" })).toEqual(["unsupported_parameter", name])
+    },
+  )
 })
 
-describe("what is taken", () => {
+describe("accepted requests", () => {
   const taken: [string, JsonObject][] = [
-    ["every setting at its least", config({ temperature: 0, topP: 0, topK: 0, maxOutputTokens: 1, candidateCount: 1 })],
-    ["every setting at its most", config({ temperature: 2, topP: 1, topK: 40, maxOutputTokens: 8192 })],
+    [
+      "every setting at its minimum",
+      config({ temperature: 0, topP: 0, topK: 0, maxOutputTokens: 1, candidateCount: 1 }),
+    ],
+    ["every setting at its maximum", config({ temperature: 2, topP: 1, topK: 40, maxOutputTokens: 8192 })],
     ["stop sequences", config({ stopSequences: [] })],
     ["the other spelling", { ...hello, generation_config: { top_p: 1, max_output_tokens: 9, stop_sequences: ["x"] } }],
     ["null for absent", { ...hello, generationConfig: { temperature: null, topK: null }, tools: null, provider: null }],
-    ["null for what is refused", { ...hello, cachedContent: null, serviceTier: null }],
-    ["both spellings alike", { ...hello, generationConfig: { topK: 1 }, generation_config: { topK: 1 } }],
-    ["a null spelling beside the other", { ...hello, generationConfig: null, generation_config: {} }],
+    ["null for refused members", { ...hello, cachedContent: null, serviceTier: null }],
+    ["both spellings with the same value", { ...hello, generationConfig: { topK: 1 }, generation_config: { topK: 1 } }],
+    ["a null spelling next to the other", { ...hello, generationConfig: null, generation_config: {} }],
     ["a system instruction", { ...hello, systemInstruction: { parts: [{ text: "be brief" }] } }],
-    ["one with a single part", { ...hello, system_instruction: { parts: { text: "be brief" } } }],
+    ["a system instruction with a single part", { ...hello, system_instruction: { parts: { text: "be brief" } } }],
     ["roles", { contents: ["user", "model", "function", "", null].map((role) => ({ role, parts: [{ text: "x" }] })) }],
     ["a part of an unknown kind", part({ holograms: [1] })],
     ["a blob", part({ inlineData: { mimeType: "image/png", data: "aGk=" } })],
     ["a blob in the other spelling", part({ inline_data: { mime_type: "image/png", data: "aGk=" } })],
     ["calls and their results", part({ functionCall: { name: "f" }, thoughtSignature: "s" })],
-    ["a file anybody may fetch", part({ fileData: { fileUri: "https://example.com/a.pdf" } })],
-    ["a film", part({ file_data: { file_uri: "https://youtu.be/x", mime_type: "video/mp4" } })],
+    ["a public file", part({ fileData: { fileUri: "https://example.com/a.pdf" } })],
+    ["a video", part({ file_data: { file_uri: "https://youtu.be/x", mime_type: "video/mp4" } })],
     ["functions", { ...hello, tools: [{ functionDeclarations: [{ name: "f", parametersJsonSchema: {} }] }] }],
     ["tools of other kinds", { ...hello, tools: [{ googleSearch: {} }, { codeExecution: {} }] }],
-    ["the ordinary tier", { ...hello, serviceTier: "standard" }],
-    ["members nobody here knows", { ...hello, safetySettings: [], toolConfig: {}, "x-y": 1 }],
+    ["the default service tier", { ...hello, serviceTier: "standard" }],
+    ["unknown members", { ...hello, safetySettings: [], toolConfig: {}, "x-y": 1 }],
   ]
-  test.each(taken)("%s", (_, body) => {
+  test.each(taken)("a request is accepted with %s", (_, body) => {
     expect(() => read(body)).not.toThrow()
   })
 })
@@ -98,7 +104,7 @@ function part(...parts: Json[]): JsonObject {
   return { contents: [{ parts }] }
 }
 
-describe("what is refused, by name", () => {
+describe("refused requests, with the member", () => {
   const refused: [string, string, JsonObject][] = [
     ["missing_parameter", "contents", {}],
     ["missing_parameter", "contents", { contents: null }],
@@ -152,14 +158,14 @@ describe("what is refused, by name", () => {
     ["model_not_priced", "serviceTier", { ...hello, serviceTier: "priority" }],
     ["model_not_priced", "service_tier", { ...hello, service_tier: "flex" }],
   ]
-  test.each(refused)("%s %s", (code, param, body) => {
+  test.each(refused)("an invalid request is refused with %s for %s", (code, param, body) => {
     expect(refusal(body)).toEqual([code, param])
   })
 })
 
-describe("objects of the provider's account are refused, by name", () => {
-  const ours = "https://generativelanguage.googleapis.com/v1beta/files/abc-123"
-  const file = { fileData: { fileUri: ours } }
+describe("objects of the provider's account are refused with the member", () => {
+  const storedFile = "https://generativelanguage.googleapis.com/v1beta/files/abc-123"
+  const file = { fileData: { fileUri: storedFile } }
   const refused: [string, JsonObject][] = [
     ["cachedContent", { ...hello, cachedContent: "cachedContents/abc" }],
     ["cached_content", { ...hello, cached_content: "cachedContents/abc" }],
@@ -171,11 +177,11 @@ describe("objects of the provider's account are refused, by name", () => {
     ["tools[0].file_search", { ...hello, tools: [{ file_search: {} }] }],
     ["tools[0].retrieval", { ...hello, tools: [{ retrieval: { vertexRagStore: {} } }] }],
     ["contents[0].parts[1].fileData.fileUri", part({ text: "read" }, file)],
-    ["contents[0].parts[0].file_data.file_uri", part({ file_data: { file_uri: ours } })],
-    ["contents[0].parts[0].fileData.fileUri", part({ fileData: { fileUri: ours.toUpperCase() } })],
+    ["contents[0].parts[0].file_data.file_uri", part({ file_data: { file_uri: storedFile } })],
+    ["contents[0].parts[0].fileData.fileUri", part({ fileData: { fileUri: storedFile.toUpperCase() } })],
     [
       "contents[0].parts[0].fileData.fileUri",
-      part({ fileData: { fileUri: `  ${ours.replace(".com", ".com.:443")}` } }),
+      part({ fileData: { fileUri: `  ${storedFile.replace(".com", ".com.:443")}` } }),
     ],
     ["contents[0].parts[0].fileData.fileUri", part({ fileData: { fileUri: "files/abc-123" } })],
     ["contents[0].parts[0].fileData.fileUri", part({ fileData: { fileUri: "gs://bucket/secret.pdf" } })],
@@ -186,7 +192,7 @@ describe("objects of the provider's account are refused, by name", () => {
       part({ functionResponse: { name: "f", response: {}, parts: [file] } }),
     ],
   ]
-  test.each(refused)("%s", (param, body) => {
+  test.each(refused)("an object of the account is refused: %s", (param, body) => {
     expect(refusal(body)).toEqual(["unsupported_parameter", param])
   })
 })
@@ -194,13 +200,13 @@ describe("objects of the provider's account are refused, by name", () => {
 describe("counting tokens", () => {
   const path = "models/a/b:countTokens"
 
-  test("counting tokens takes contents, or a whole request", () => {
+  test("a count request accepts contents, or a whole request", () => {
     expect(read(hello, path).operation).toBe("countTokens")
     expect(read({ generateContentRequest: hello }, path).stream).toBe(false)
     expect(() => read({ generate_content_request: hello }, path)).not.toThrow()
   })
 
-  test("names a member of the whole request by its path", () => {
+  test("a fault inside the whole request is reported with its path", () => {
     const inner = (request: JsonObject) => refusal({ generateContentRequest: request }, path)
     expect(refusal({}, path)).toEqual(["missing_parameter", "contents"])
     expect(inner({})).toEqual(["missing_parameter", "generateContentRequest.contents"])
@@ -220,21 +226,21 @@ describe("counting tokens", () => {
   })
 })
 
-describe("towards the upstream", () => {
+describe("the upstream request", () => {
   const target = { model: "gemini-2.5-flash", streamUsage: "sent" } as const
   const sent = (text: string, path?: string) => spliceJson(text, requestEdits(read(JSON.parse(text), path), target))
   const contents = '"contents" : [{"parts":[{"text":"Gr\\u00fc\\u00df dich 12345678901234567890"}]}]'
 
-  test("every byte stays but the members the gateway owns", () => {
+  test("every byte except the gateway's own members stays", () => {
     expect(sent(`{ "b":1.0, "provider":{"routing":"cost"}, ${contents} }`)).toBe(`{ "b":1.0, ${contents} }`)
     expect(sent(`{${contents}}`)).toBe(`{${contents}}`)
   })
 
-  test("no model in the body contradicts the path", () => {
+  test("a model in the body is removed", () => {
     expect(sent(`{"model":"models/other",${contents}}`)).toBe(`{${contents}}`)
   })
 
-  test.each(["generateContentRequest", "generate_content_request"])("%s names the upstream's model", (name) => {
+  test.each(["generateContentRequest", "generate_content_request"])("%s gets the upstream's model name", (name) => {
     const path = "a/b:countTokens"
     expect(sent(`{"${name}":{ "model":"models/a/b",${contents}}}`, path)).toBe(
       `{"${name}":{ "model":"models/gemini-2.5-flash",${contents}}}`,
@@ -243,7 +249,7 @@ describe("towards the upstream", () => {
     expect(sent(`{"${name}":null,${contents}}`, path)).toBe(`{"${name}":null,${contents}}`)
   })
 
-  test("the path names model and method, and asks for events whatever the client reads", () => {
+  test("the upstream path has the model and method, and always requests events", () => {
     const path = (method: string, model: string, query = "") => upstreamPath(read(hello, `a/b:${method}`, query), model)
     expect(path("generateContent", "gemini-2.5-pro")).toBe("/v1beta/models/gemini-2.5-pro:generateContent")
     expect(path("countTokens", "gemini-2.5-pro")).toBe("/v1beta/models/gemini-2.5-pro:countTokens")
@@ -255,7 +261,7 @@ describe("towards the upstream", () => {
     }
   })
 
-  test("a model's name stays within the path", () => {
+  test("a model's name is escaped in the path", () => {
     const path = (model: string) => upstreamPath(read(hello), model)
     expect(path("google/gemini:free@1")).toBe("/v1beta/models/google/gemini:free@1:generateContent")
     expect(path("a b?c#d%2F")).toBe("/v1beta/models/a%20b%3Fc%23d%252F:generateContent")

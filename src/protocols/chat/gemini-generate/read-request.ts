@@ -1,4 +1,4 @@
-// Checks a generateContent or countTokens request, and says where it goes and which of its members the gateway owns.
+// Checks a generateContent or countTokens request, and lists its destination and the members that the gateway owns.
 import { isDeepStrictEqual } from "node:util"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { asciiJson, type JsonEdit } from "../../../transport/json/json-splice.ts"
@@ -19,9 +19,9 @@ import {
 import { NO_HEADERS, readRoutingOptions, refuseUnpriced, removeFallbackList } from "../../gateway-extension.ts"
 import { readPath } from "./endpoints.ts"
 
-/** The spellings in which countTokens may hold a whole request, which then names its model itself. */
+/** The members in which countTokens may have a whole request, which then names its model. */
 export const WRAPPERS = ["generateContentRequest", "generate_content_request"]
-/** What is to be embedded can be counted as well. */
+/** Inputs of embeddings can be counted as well. */
 const COUNTED_KINDS: NonNullable<RequestSummary["kinds"]> = ["chat", "embedding"]
 /** Some models that draw do so in this protocol. */
 const GENERATING_KINDS: NonNullable<RequestSummary["kinds"]> = ["chat", "image"]
@@ -32,17 +32,17 @@ export function readRequest(body: JsonObject, { rest, query }: RequestEnvelope):
   const { model, method } = readPath(rest)
   return runFieldChecks(() => {
     const wrapper = method === "countTokens" ? WRAPPERS.find((name) => isPresent(body[name])) : undefined
-    const asks = wrapper === undefined ? checkContent(body) : checkWrapped(body)
+    const outputLimits = wrapper === undefined ? checkContent(body) : checkWrapped(body)
     refuseUnpriced(body, ORDINARY)
     return {
       operation: wrapper === undefined ? method : `${method}/${wrapper}`,
       model,
       stream: method === "streamGenerateContent",
       framing: wantsEvents(query) ? "events" : "array",
-      usageAsked: true,
-      asks,
+      usageRequested: true,
+      outputLimits,
       ...(runsTools(body.tools) && { runsTools: true }),
-      ...(asksAudio(body) && { audioAsked: "generationConfig.responseModalities" }),
+      ...(requestsAudio(body) && { audioMember: "generationConfig.responseModalities" }),
       ...(method === "countTokens" ? { counts: true, kinds: COUNTED_KINDS } : { kinds: GENERATING_KINDS }),
       routing: readRoutingOptions(body),
       headers: NO_HEADERS,
@@ -50,7 +50,7 @@ export function readRequest(body: JsonObject, { rest, query }: RequestEnvelope):
   })
 }
 
-function asksAudio({ generationConfig, generation_config }: JsonObject): boolean {
+function requestsAudio({ generationConfig, generation_config }: JsonObject): boolean {
   const config = generationConfig ?? generation_config
   const modalities = isObject(config) ? (config.responseModalities ?? config.response_modalities) : undefined
   return Array.isArray(modalities) && modalities.includes("AUDIO")
@@ -88,8 +88,8 @@ function checkWrapped(body: JsonObject): OutputLimits {
 
 const ONE_ANSWER: OutputLimits = { candidates: 1 }
 
-/** A member that has two spellings; the vendor takes either. */
-export function spelled<T>(name: string, check: FieldCheck<T>): (holder: JsonObject) => T | undefined {
+/** A member with two spellings; the vendor accepts either. */
+export function eitherSpelling<T>(name: string, check: FieldCheck<T>): (holder: JsonObject) => T | undefined {
   const other = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   const camel = optional(name, check)
   const snake = optional(other, check)
@@ -105,8 +105,8 @@ export function spelled<T>(name: string, check: FieldCheck<T>): (holder: JsonObj
 }
 
 /** As `spelled`, of a member that must be there. */
-function spelledRequired<T>(name: string, check: FieldCheck<T>): (holder: JsonObject) => void {
-  const given = spelled(name, check)
+function requiredSpelling<T>(name: string, check: FieldCheck<T>): (holder: JsonObject) => void {
+  const given = eitherSpelling(name, check)
   const missing = required(name, check)
   return (holder) => {
     if (given(holder) === undefined) missing(undefined)
@@ -114,17 +114,17 @@ function spelledRequired<T>(name: string, check: FieldCheck<T>): (holder: JsonOb
 }
 
 const partText = optional("text", string)
-const mimeType = spelledRequired("mimeType", nonEmptyString)
+const mimeType = requiredSpelling("mimeType", nonEmptyString)
 const data = required("data", string)
-const inlineData = spelled("inlineData", (value) => {
+const inlineData = eitherSpelling("inlineData", (value) => {
   const blob = object(value)
   mimeType(blob)
   data(blob.data)
 })
-const fileUri = spelledRequired("fileUri", nonEmptyString)
-const fileData = spelled("fileData", (value) => fileUri(object(value)))
-const functionCall = spelled("functionCall", object)
-const functionResponse = spelled("functionResponse", object)
+const fileUri = requiredSpelling("fileUri", nonEmptyString)
+const fileData = eitherSpelling("fileData", (value) => fileUri(object(value)))
+const functionCall = eitherSpelling("functionCall", object)
+const functionResponse = eitherSpelling("functionResponse", object)
 const somePart = (value: Json): void => {
   const part = object(value)
   partText(part.text)
@@ -153,20 +153,20 @@ const noContents = optional("contents", () => {
   throw fieldMismatch("left out where `generateContentRequest` is sent")
 })
 
-/** The vendor takes a single part here as it takes several. */
+/** The vendor accepts a single part as a list of one. */
 const instructionParts = optional("parts", (value) => {
   if (Array.isArray(value)) someParts(value)
   else somePart(value)
 })
-const systemInstruction = spelled("systemInstruction", (value) => instructionParts(object(value).parts))
+const systemInstruction = eitherSpelling("systemInstruction", (value) => instructionParts(object(value).parts))
 
 const temperature = optional("temperature", number({ min: 0, max: 2 }))
-const topP = spelled("topP", number({ min: 0, max: 1 }))
-const topK = spelled("topK", integer({ min: 0 }))
-const maxOutputTokens = spelled("maxOutputTokens", integer({ min: 1 }))
-const candidateCount = spelled("candidateCount", integer({ min: 1 }))
-const stopSequences = spelled("stopSequences", arrayOf(string))
-const generationConfig = spelled("generationConfig", (value): OutputLimits => {
+const topP = eitherSpelling("topP", number({ min: 0, max: 1 }))
+const topK = eitherSpelling("topK", integer({ min: 0 }))
+const maxOutputTokens = eitherSpelling("maxOutputTokens", integer({ min: 1 }))
+const candidateCount = eitherSpelling("candidateCount", integer({ min: 1 }))
+const stopSequences = eitherSpelling("stopSequences", arrayOf(string))
+const generationConfig = eitherSpelling("generationConfig", (value): OutputLimits => {
   const config = object(value)
   temperature(config.temperature)
   topP(config)
@@ -177,7 +177,7 @@ const generationConfig = spelled("generationConfig", (value): OutputLimits => {
 
 const functionName = required("name", nonEmptyString)
 const functionDescription = optional("description", string)
-const functionDeclarations = spelled(
+const functionDeclarations = eitherSpelling(
   "functionDeclarations",
   arrayOf((value) => {
     const declared = object(value)
@@ -190,13 +190,13 @@ const tools = optional(
   arrayOf((value) => functionDeclarations(object(value))),
 )
 
-const wrapped = spelled("generateContentRequest", (value) => void checkContent(object(value)))
+const wrapped = eitherSpelling("generateContentRequest", (value) => void checkContent(object(value)))
 
 function methodOf(operation: string): string {
   return operation.split("/", 1)[0] ?? operation
 }
 
-/** The upstream is asked for events whatever the client wants: they can be told apart without reading JSON. */
+/** The upstream path always requests events: their boundaries can be found without parsing JSON. */
 export function upstreamPath({ operation, stream }: RequestSummary, model: string): string {
   return pathOf(methodOf(operation), { model, stream })
 }

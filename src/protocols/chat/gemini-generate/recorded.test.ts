@@ -1,4 +1,4 @@
-// Real exchanges with the vendor through the codec, where they are at hand.
+// Recorded exchanges with the vendor through the codec, if available.
 import { describe, expect } from "bun:test"
 import { isDeepStrictEqual } from "node:util"
 import { recorded, recordings, streamText, wholeText } from "../../../../test/conformance/recorded.ts"
@@ -35,8 +35,8 @@ const answers = all.flatMap((recording) => {
   return isObject(body) && body.candidates ? [{ source: recording.source, body }] : []
 })
 
-describe("every recorded", () => {
-  recorded("request, said again in the same protocol, is the same, and nothing of it is lost", () => {
+describe("recorded exchanges", () => {
+  recorded("every recorded request stays the same in its own protocol, without losses", () => {
     expect(requests.length).toBeGreaterThan(80)
     const other = requests.flatMap(({ source, body }) => {
       const context = upstream()
@@ -47,7 +47,7 @@ describe("every recorded", () => {
     expect(other).toEqual([])
   })
 
-  recorded("answer, said again in the same protocol, is the same but for its names", () => {
+  recorded("every recorded response stays the same in its own protocol, except for its names", () => {
     expect(answers.length).toBeGreaterThan(80)
     for (const { source, body } of answers) {
       const canonical = out.decodeResponse(body, { ...decoding, minter: "gemini-generate" })
@@ -57,7 +57,7 @@ describe("every recorded", () => {
     }
   })
 
-  recorded("stream, written again, obeys the grammar and says the same", () => {
+  recorded("every recorded stream, encoded again, is valid and equivalent", () => {
     expect(streams.length).toBeGreaterThan(20)
     for (const { source, text } of streams) {
       const events = decodedStream(text, { ...decoding, minter: "gemini-generate" })
@@ -65,14 +65,14 @@ describe("every recorded", () => {
       expect([source, breaches(frames)]).toEqual([source, []])
       const again = decodedStream(frames.join(""), { ...decoding, minter: "gemini-generate" })
       // The signature of a text that has left follows it in a part of its own.
-      const said = JSON.stringify(assembleResponse(events).candidates).replaceAll('"data":"@', '"data":"')
-      expect(JSON.stringify(assembleResponse(again).candidates)).toBe(said)
+      const expected = JSON.stringify(assembleResponse(events).candidates).replaceAll('"data":"@', '"data":"')
+      expect(JSON.stringify(assembleResponse(again).candidates)).toBe(expected)
       expect(assembleResponse(again).usage).toEqual(assembleResponse(events).usage as never)
     }
   })
 })
 
-/** Its candidates, ids of calls aside: those the vendor gave none get some here. */
+/** Its candidates without call ids, because the codec generates missing ones. */
 function contents({ candidates }: JsonObject): unknown {
   const text = JSON.stringify(candidates, (name, value) => {
     if (name === "functionCall" || name === "executableCode" || name === "codeExecutionResult") {
@@ -81,10 +81,10 @@ function contents({ candidates }: JsonObject): unknown {
     }
     return name === "index" && value === 0 ? undefined : value
   })
-  return (JSON.parse(text) as JsonObject[]).map(({ content, ...beside }) => {
+  return (JSON.parse(text) as JsonObject[]).map(({ content, ...others }) => {
     const parts = isObject(content) && Array.isArray(content.parts) ? content.parts : []
     return {
-      ...beside,
+      ...others,
       content: { parts: parts.filter((part: Json) => JSON.stringify(part) !== '{"text":""}'), role: "model" },
     }
   })

@@ -2,15 +2,16 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { outlineJson } from "../../../transport/json/json-scan.ts"
 import type { RequestSummary } from "../../contract.ts"
-import { decodeFinish, relayAnswer } from "./relay-response.ts"
+import { decodeFinish } from "./finish-reasons.ts"
+import { relayAnswer } from "./relay-response.ts"
 
 const reading: RequestSummary = {
   operation: "generateContent",
   model: "a/b",
   stream: false,
   framing: "array",
-  usageAsked: true,
-  asks: { candidates: 1 },
+  usageRequested: true,
+  outputLimits: { candidates: 1 },
   routing: { fallback: [] },
   headers: {},
 }
@@ -24,16 +25,16 @@ function relay(text: string, operation = "generateContent") {
   })
 }
 
-describe("an answer", () => {
-  test("an answer has its images counted, and not what only speaks of them", () => {
+describe("relaying a response", () => {
+  test("the images in a response are counted, and mentions of them in a text are not", () => {
     const image = '{"inlineData":{"mimeType" : "image/png","data":"AA=="}}'
     const answer = (parts: string) => `{"candidates":[{"content":{"parts":[${parts}]}}],"modelVersion":"a/b"}`
     expect(relay(answer(`{"text":"Two."},${image},${image}`))?.images).toBe(2)
-    const spoken = JSON.stringify({ text: '"mimeType": "image/png"' })
-    expect(relay(answer(spoken))).not.toContainKey("images")
+    const textPart = JSON.stringify({ text: '"mimeType": "image/png"' })
+    expect(relay(answer(textPart))).not.toContainKey("images")
   })
 
-  test("an answer passes with the name the caller knows, every other byte as it came", () => {
+  test("the relay replaces the model's name and forwards every other byte", () => {
     const text =
       '{ "x":1.0,"modelVersion" : "gemini-2.5-pro","candidates":[{"content":{"parts":[{"text":"\\u00fc \\/"}]},' +
       '"n":12345678901234567890}],"1":1,\n"usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":2}}\n'
@@ -44,16 +45,16 @@ describe("an answer", () => {
     })
   })
 
-  test("an answer is given the name where it says none", () => {
+  test("the relay adds the model's name if it is missing", () => {
     expect(relay('{"candidates":[]}')).toMatchObject({ text: '{"candidates":[],"modelVersion":"a/b"}' })
   })
 
-  test("an answer without candidates says that the prompt was blocked", () => {
+  test("a response without candidates reports that the prompt was blocked", () => {
     const text = '{"promptFeedback":{"blockReason":"SAFETY"},"modelVersion":"m"}'
     expect(relay(text)).toMatchObject({ text: text.replace('"m"', '"a/b"'), model: "m" })
   })
 
-  test("an answer is none without either, or with an error", () => {
+  test("a body without candidates and feedback, or with an error, is not a response", () => {
     expect(relay("{}")).toBeUndefined()
     expect(relay('{"usageMetadata":{"promptTokenCount":4}}')).toBeUndefined()
     expect(relay('{"candidates":[],"error":{"code":500}}')).toBeUndefined()
@@ -78,16 +79,19 @@ describe("an answer", () => {
   })
 })
 
-describe("a count", () => {
-  test.each(["countTokens", "countTokens/generateContentRequest"])("a count of %s passes as it came", (operation) => {
-    const text = '{"totalTokens": 31,"promptTokensDetails":[]}'
-    expect(relay(text, operation)).toEqual({ text })
-    expect(relay('{"candidates":[]}', operation)).toBeUndefined()
-    expect(relay('{"totalTokens":1,"error":{}}', operation)).toBeUndefined()
-  })
+describe("relaying a token count", () => {
+  test.each(["countTokens", "countTokens/generateContentRequest"])(
+    "a count of %s is relayed unchanged",
+    (operation) => {
+      const text = '{"totalTokens": 31,"promptTokensDetails":[]}'
+      expect(relay(text, operation)).toEqual({ text })
+      expect(relay('{"candidates":[]}', operation)).toBeUndefined()
+      expect(relay('{"totalTokens":1,"error":{}}', operation)).toBeUndefined()
+    },
+  )
 })
 
-test("finish reasons keep their word", () => {
+test("finish reasons are decoded with their wire word", () => {
   const plain = { calledTools: false }
   expect(decodeFinish("STOP", plain)).toEqual({ reason: "stop", word: "STOP" })
   expect(decodeFinish("STOP", { calledTools: true })).toEqual({ reason: "tool-calls", word: "STOP" })

@@ -7,7 +7,8 @@ import { encodeByteText, fromByteText, toByteText } from "../../../transport/jso
 import { decodeSse } from "../../../transport/streams/sse.ts"
 import { Tee } from "../../../transport/streams/tee.ts"
 import type { RequestSummary } from "../../contract.ts"
-import { decodeStream, relayStream } from "./relay-stream.ts"
+import { decodeStream } from "./decode/decode-stream.ts"
+import { relayStream } from "./relay-stream.ts"
 
 type StreamFraming = RequestSummary["framing"]
 
@@ -20,8 +21,8 @@ function reading(framing: StreamFraming): RequestSummary {
     model: "a/b",
     stream: true,
     framing,
-    usageAsked: true,
-    asks: { candidates: 1 },
+    usageRequested: true,
+    outputLimits: { candidates: 1 },
     routing,
     headers: {},
   }
@@ -40,7 +41,7 @@ function eventsOf(text: string): StreamEvent[] {
 const events = (...chunks: object[]) =>
   eventsOf(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\r\n\r\n`).join(""))
 
-const said = (parts: object[], more: object = {}, index?: number) => ({
+const chunkOf = (parts: object[], more: object = {}, index?: number) => ({
   candidates: [{ content: { parts, role: "model" }, ...(index !== undefined && { index }), ...more }],
 })
 const stop = { finishReason: "STOP" }
@@ -49,8 +50,8 @@ describe("the decoder", () => {
   test("the decoder reads text, finish and usage", () => {
     const head = { modelVersion: "m", responseId: "r1", createTime: "2025-01-01T00:00:00.5Z" }
     const read = events(
-      { ...said([{ text: "Grüß " }]), ...head, usageMetadata: { promptTokenCount: 3, totalTokenCount: 3 } },
-      { ...said([{ text: "dich" }], stop), usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2 } },
+      { ...chunkOf([{ text: "Grüß " }]), ...head, usageMetadata: { promptTokenCount: 3, totalTokenCount: 3 } },
+      { ...chunkOf([{ text: "dich" }], stop), usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2 } },
     )
     expect(assembleResponse(read)).toEqual({
       id: "r1",
@@ -65,16 +66,16 @@ describe("the decoder", () => {
     expect(read.at(-1)).toEqual({ type: "stream-end" })
   })
 
-  test("the decoder reads thoughts, calls and their signatures", () => {
+  test("the decoder reads reasoning, calls and their signatures", () => {
     const read = events(
-      said([{ text: "hm", thought: true }]),
-      said([{ text: "!", thought: true, thoughtSignature: "s1" }]),
-      said([{ text: "Let me look." }]),
-      said([
+      chunkOf([{ text: "hm", thought: true }]),
+      chunkOf([{ text: "!", thought: true, thoughtSignature: "s1" }]),
+      chunkOf([{ text: "Let me look." }]),
+      chunkOf([
         { functionCall: { name: "f", args: { x: 1 } }, thoughtSignature: "s2" },
         { functionCall: { id: "c2", name: "g" } },
       ]),
-      said([{ text: "" }], stop),
+      chunkOf([{ text: "" }], stop),
     )
     expect(assembleResponse(read).candidates).toEqual([
       {
@@ -97,9 +98,9 @@ describe("the decoder", () => {
     ])
   })
 
-  test("a signature that is of no thought and no call is a hidden thought behind what it signs", () => {
+  test("a signature outside reasoning and calls becomes hidden reasoning after the part that it signs", () => {
     const parts = (...parts: object[]) =>
-      assembleResponse(events(...parts.map((part) => said([part])), said([], stop))).candidates[0]?.parts
+      assembleResponse(events(...parts.map((part) => chunkOf([part])), chunkOf([], stop))).candidates[0]?.parts
     const sealedBy = (data: string) => ({
       kind: "reasoning",
       form: "hidden",
@@ -113,10 +114,10 @@ describe("the decoder", () => {
     expect(parts({ text: "a", thoughtSignature: "s" })).toEqual([a, sealedBy("@s")] as never)
   })
 
-  test("the decoder reads media, and hands on as it is what only this protocol knows", () => {
+  test("the decoder reads media, and passes on parts that only this protocol knows", () => {
     const unknown = { functionCall: { willContinue: true } }
     const parts = [{ inlineData: { mimeType: "image/png", data: "aGk=" } }, { newThing: { x: 1 } }, unknown]
-    const read = events(said([{ text: "a" }, ...parts, { text: "b" }], stop))
+    const read = events(chunkOf([{ text: "a" }, ...parts, { text: "b" }], stop))
     expect(assembleResponse(read).candidates[0]?.parts).toEqual([
       { kind: "text", text: "a" },
       { kind: "media", media: "image", source: { at: "inline", mediaType: "image/png", base64: "aGk=" } },
@@ -124,13 +125,13 @@ describe("the decoder", () => {
       { kind: "foreign", protocol: "gemini-generate", value: unknown },
       { kind: "text", text: "b" },
     ])
-    expect(events(said(parts)).some(isMeaningful)).toBe(true)
+    expect(events(chunkOf(parts)).some(isMeaningful)).toBe(true)
   })
 
-  test("the decoder reads code the provider ran, and what came of it", () => {
+  test("the decoder reads code that the provider ran, and its result", () => {
     const read = events(
-      said([{ executableCode: { language: "PYTHON", code: "1" }, thoughtSignature: "s" }]),
-      said([{ codeExecutionResult: { outcome: "OUTCOME_OK", output: "1\n" } }], stop),
+      chunkOf([{ executableCode: { language: "PYTHON", code: "1" }, thoughtSignature: "s" }]),
+      chunkOf([{ codeExecutionResult: { outcome: "OUTCOME_OK", output: "1\n" } }], stop),
     )
     expect(assembleResponse(read).candidates[0]).toMatchObject({
       parts: [
@@ -146,11 +147,11 @@ describe("the decoder", () => {
     })
   })
 
-  test("puts together arguments that come bit by bit", () => {
-    const bit = (more: object) => said([{ functionCall: { willContinue: true, ...more } }])
+  test("the decoder assembles arguments that arrive in pieces", () => {
+    const bit = (more: object) => chunkOf([{ functionCall: { willContinue: true, ...more } }])
     const args = (...partialArgs: object[]) => bit({ partialArgs })
     const read = events(
-      said([{ functionCall: { name: "cook", willContinue: true }, thoughtSignature: "s" }]),
+      chunkOf([{ functionCall: { name: "cook", willContinue: true }, thoughtSignature: "s" }]),
       args({ jsonPath: "$.dish.name", stringValue: "Las", willContinue: true }),
       args(
         { jsonPath: "$.dish.name", stringValue: "agna", willContinue: true },
@@ -158,8 +159,8 @@ describe("the decoder", () => {
       ),
       args({ jsonPath: "$.steps[0]", stringValue: "boil" }, { jsonPath: "$.steps[1]['min']", numberValue: 5 }),
       args({ jsonPath: "$.hot", boolValue: true }, { jsonPath: "$.__proto__.x", nullValue: null }, { jsonPath: "odd" }),
-      said([{ functionCall: {} }]),
-      said([{ text: "" }], stop),
+      chunkOf([{ functionCall: {} }]),
+      chunkOf([{ text: "" }], stop),
     )
     const [call] = assembleResponse(read).candidates[0]?.parts ?? []
     expect(call).toMatchObject({ kind: "tool-call", name: "cook", sealed: { data: "s" } })
@@ -168,10 +169,10 @@ describe("the decoder", () => {
     )
   })
 
-  test("the decoder keeps candidates apart, and ends when all have", () => {
-    const first = [said([{ text: "a" }], {}, 1), said([{ text: "b" }], stop, 0)]
+  test("the decoder keeps candidates apart, and ends when all have ended", () => {
+    const first = [chunkOf([{ text: "a" }], {}, 1), chunkOf([{ text: "b" }], stop, 0)]
     expect(events(...first).some(({ type }) => type === "stream-end")).toBe(false)
-    const read = events(...first, said([{ text: "c" }], { finishReason: "MAX_TOKENS" }, 1))
+    const read = events(...first, chunkOf([{ text: "c" }], { finishReason: "MAX_TOKENS" }, 1))
     expect(assembleResponse(read).candidates.map(({ parts, finish }) => [parts, finish?.reason])).toEqual([
       [[{ kind: "text", text: "b" }], "stop"],
       [[{ kind: "text", text: "ac" }], "length"],
@@ -179,19 +180,21 @@ describe("the decoder", () => {
     expect(read.at(-1)).toEqual({ type: "stream-end" })
   })
 
-  test("a stream that stops before it said why is not whole", () => {
+  test("a stream without a finish reason is not complete", () => {
     expect(events().length).toBe(0)
     expect(events({ usageMetadata: { promptTokenCount: 1 } }).at(-1)?.type).toBe("usage")
-    expect(events(said([{ text: "a" }])).at(-1)?.type).toBe("part-delta")
-    expect(events(said([{ text: "a" }], { finishReason: "FINISH_REASON_UNSPECIFIED" })).at(-1)?.type).toBe("part-delta")
+    expect(events(chunkOf([{ text: "a" }])).at(-1)?.type).toBe("part-delta")
+    expect(events(chunkOf([{ text: "a" }], { finishReason: "FINISH_REASON_UNSPECIFIED" })).at(-1)?.type).toBe(
+      "part-delta",
+    )
   })
 
-  test("what follows the finish still counts", () => {
-    const read = events(said([{ text: "a" }], stop), { usageMetadata: { promptTokenCount: 7 } })
+  test("parts after the finish reason still count", () => {
+    const read = events(chunkOf([{ text: "a" }], stop), { usageMetadata: { promptTokenCount: 7 } })
     expect(read.slice(-2).map(({ type }) => type)).toEqual(["usage", "stream-end"])
   })
 
-  test("a prompt that was blocked is a filtered answer, and a whole one", () => {
+  test("a blocked prompt is a filtered and complete response", () => {
     const read = events({ promptFeedback: { blockReason: "SAFETY" }, usageMetadata: { promptTokenCount: 7 } })
     expect(assembleResponse(read).candidates).toEqual([
       { index: 0, parts: [], finish: { reason: "filtered", word: "SAFETY" } },
@@ -200,22 +203,22 @@ describe("the decoder", () => {
     expect(events({ promptFeedback: { safetyRatings: [] } }).map(({ type }) => type)).toEqual(["stream-start"])
   })
 
-  test("an opener is not meaningful; a thought, a call and a finish are", () => {
+  test("an opening event is not meaningful; reasoning, a call and a finish are", () => {
     const meaningful = (chunk: object) => events(chunk).some(isMeaningful)
-    expect(meaningful({ ...said([]), usageMetadata: { promptTokenCount: 1 } })).toBe(false)
-    expect(meaningful(said([{ text: "" }]))).toBe(false)
-    expect(meaningful(said([{ text: "hm", thought: true }]))).toBe(true)
-    expect(meaningful(said([{ functionCall: { name: "f" } }]))).toBe(true)
-    expect(meaningful(said([], stop))).toBe(true)
+    expect(meaningful({ ...chunkOf([]), usageMetadata: { promptTokenCount: 1 } })).toBe(false)
+    expect(meaningful(chunkOf([{ text: "" }]))).toBe(false)
+    expect(meaningful(chunkOf([{ text: "hm", thought: true }]))).toBe(true)
+    expect(meaningful(chunkOf([{ functionCall: { name: "f" } }]))).toBe(true)
+    expect(meaningful(chunkOf([], stop))).toBe(true)
   })
 
-  test("an error is an error, also written bare, over several lines, or in an array", () => {
+  test("an error is decoded also if it is bare, on several lines, or in an array", () => {
     const codeOf = (text: string) => {
       const event = eventsOf(text).find(({ type }) => type === "stream-error")
       return event?.type === "stream-error" ? event.error.code : undefined
     }
     const error = { error: { code: 503, message: "busy", status: "UNAVAILABLE" } }
-    const before = `data: ${JSON.stringify(said([{ text: "a" }]))}\r\n\r\n`
+    const before = `data: ${JSON.stringify(chunkOf([{ text: "a" }]))}\r\n\r\n`
     expect(codeOf(`data: ${JSON.stringify(error)}\n\n`)).toBe("upstream_unavailable")
     expect(codeOf(before + JSON.stringify(error))).toBe("upstream_unavailable")
     expect(codeOf(before + JSON.stringify({ error: { ...error.error, code: 429 } }, null, 2))).toBe(
@@ -224,10 +227,10 @@ describe("the decoder", () => {
     expect(codeOf(`[${JSON.stringify({ error: { code: 400, message: "bad" } }, null, 2)}]`)).toBe("invalid_parameter")
     expect(codeOf("data: {oops\n\n")).toBe("upstream_unavailable")
     expect(codeOf("data: [1]\n\n")).toBe("upstream_unavailable")
-    expect(codeOf(`[${JSON.stringify(said([{ text: "a" }], stop))}]`)).toBe("upstream_unavailable")
+    expect(codeOf(`[${JSON.stringify(chunkOf([{ text: "a" }], stop))}]`)).toBe("upstream_unavailable")
   })
 
-  test("comments, blank lines and another protocol's end say nothing", () => {
+  test("comments, blank lines and other protocols' end markers yield no events", () => {
     expect(eventsOf(": ping\n\n\n\n\n\ndata: [DONE]\n\ndata:\n\n")).toEqual([])
   })
 })
@@ -243,17 +246,17 @@ function pass(text: string, framing: StreamFraming): string {
   return Buffer.from(passed.join("") + relay.terminal(), "latin1").toString()
 }
 
-describe("the relay of events", () => {
-  test("names the model the caller knows and leaves the rest", () => {
+describe("relaying events", () => {
+  test("the relay replaces the model's name and leaves the rest", () => {
     expect(pass(`data: ${odd}\r\n\r\ndata: ${odd}\n\n`, "events")).toBe(`data: ${renamed}\r\n\r\ndata: ${renamed}\n\n`)
     expect(pass('data: {"candidates":[]}\n\n', "events")).toBe('data: {"candidates":[],"modelVersion":"a/b"}\n\n')
   })
 
-  test("the relay of events drops what this protocol's clients fail on", () => {
+  test("the relay drops frames on which this protocol's clients fail", () => {
     expect(pass(`: ping\n\ndata: ${odd}\n\ndata: [DONE]\n\ndata:\n\n`, "events")).toBe(`data: ${renamed}\n\n`)
   })
 
-  test("an error is a line of its own", () => {
+  test("an error is a separate line", () => {
     const relay = relayStream({ model: "a/b", reading: reading("events") })
     const frame = relay.errorFrame(new GatewayError("upstream_unavailable", "x"), place)
     expect(JSON.parse(frame)).toMatchObject({ error: { code: 503, details: [{ reason: "upstream_unavailable" }] } })
@@ -261,23 +264,23 @@ describe("the relay of events", () => {
   })
 })
 
-describe("the relay of an array", () => {
-  test("the relay of an array writes each event as an element", () => {
+describe("relaying an array", () => {
+  test("the relay writes each event as an element of the array", () => {
     expect(pass(`data: ${odd}\r\n\r\ndata: ${odd}\n\ndata: ${odd}\n\n`, "array")).toBe(
       `[${renamed},\n${renamed},\n${renamed}]`,
     )
   })
 
-  test("the relay of an array is an array where nothing was said", () => {
+  test("an empty stream is an empty array", () => {
     expect(pass("", "array")).toBe("[]")
     expect(pass(": ping\n\ndata: [DONE]\n\n", "array")).toBe("[]")
   })
 
-  test("the relay of an array leaves out what is no element", () => {
+  test("the relay omits frames that are not elements", () => {
     expect(pass(`: ping\n\nevent: x\ndata: ${odd}\n\n\n\ndata: [DONE]\n\n`, "array")).toBe(`[${renamed}]`)
   })
 
-  test("the relay of an array ends in an error, with and without something before", () => {
+  test("the array ends in an error, with or without elements before it", () => {
     const end = (text: string) => {
       const relay = relayStream({ model: "a/b", reading: reading("array") })
       const passed = frames(text).map((frame) => relay.edit(frame))
@@ -339,10 +342,10 @@ const streams: Record<string, string> = {
   "that fails": `data: ${chunk("a")}\r\n\r\n{\n  "error": {\n    "code": 503,\n    "status": "UNAVAILABLE"\n  }\n}\n`,
 }
 
-describe.each(Object.keys(streams))("a stream %s", (name) => {
+describe.each(Object.keys(streams))("relaying a stream %s", (name) => {
   const bytes = fromByteText(encodeByteText(streams[name] ?? ""))
 
-  test.each(["events", "array"] as const)("says the same wherever it is cut, as %s", (framing) => {
+  test.each(["events", "array"] as const)("the stream passes the same wherever it is cut, as %s", (framing) => {
     const { passed, end } = through(bytes, [], framing)
     expect(passed).toContain('"modelVersion":"a/b"')
     expect(passed).not.toContain('"up"')
@@ -357,7 +360,7 @@ describe.each(Object.keys(streams))("a stream %s", (name) => {
   })
 })
 
-test("whatever events hold passes with its bytes, in both framings", () => {
+test("events with any content pass unchanged, in both framings", () => {
   const value = fc.json({ maxDepth: 3 })
   const lines = fc.array(fc.tuple(fc.string(), value, fc.constantFrom("\n\n", "\r\n\r\n")), {
     minLength: 1,
@@ -377,13 +380,13 @@ test("whatever events hold passes with its bytes, in both framings", () => {
   )
 })
 
-describe("events that only say more, and count", () => {
+describe("repetitive events with usage", () => {
   const counted = (text: string, tokens: number) =>
     `data: {"candidates":[{"content":{"parts":[{"text":"${text}"}],"role":"model"},"index":0}],"usageMetadata":` +
     `{"promptTokenCount":7,"candidatesTokenCount":${tokens},"totalTokenCount":${tokens + 7}},"modelVersion":"up"}\n\n`
 
   for (const framing of ["events", "array"] as const) {
-    test(`events that only say more, and count pass unread as ${framing}, and the last count is known all the same`, () => {
+    test(`repetitive events pass unread as ${framing}, and the last count is known all the same`, () => {
       const relay = relayStream({ model: "a/b", reading: reading(framing) })
       const read: string[] = []
       const tee = new Tee<StreamEvent>({

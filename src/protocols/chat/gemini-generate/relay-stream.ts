@@ -1,33 +1,22 @@
-// Reads a streamGenerateContent stream into canonical events, and says what of each frame passes in the relay lane: as
-// events, or as the elements of one JSON array.
+// Edits the frames of a streamGenerateContent stream in the relay lane: events, or the elements of one JSON array.
 
-import type { StreamEvent } from "../../../canonical/chat/stream-event.ts"
-import { isObject, type Json } from "../../../canonical/json.ts"
+import { isObject } from "../../../canonical/json.ts"
 import type { Usage } from "../../../canonical/usage.ts"
 import { toByteText } from "../../../transport/json/byte-text.ts"
 import { outlineJson } from "../../../transport/json/json-scan.ts"
 import { asciiJson, asciiOf, type JsonEdit, spliceJson } from "../../../transport/json/json-splice.ts"
 import type { MayVary } from "../../../transport/streams/frame-stencil.ts"
-import { type SseFrame, withData } from "../../../transport/streams/sse.ts"
-import type { StreamStep } from "../../../transport/streams/stream-step.ts"
-import type { UpstreamResponseContext } from "../../chat-codec.ts"
+import { withData } from "../../../transport/streams/sse.ts"
 import type { RelayContext, StreamRelay } from "../../contract.ts"
-import { brokenEvent, parseData } from "../../parse-event.ts"
-import { foreignChunkEvent, GeminiChunkDecoder } from "./decode/decode-stream-chunk.ts"
-import { encodeUsage } from "./encode/encode-usage.ts"
-import { decodeErrorBody, ERROR_PAUSE_MS, errorElement, errorFrame } from "./errors.ts"
-import { decodeUsage } from "./usage.ts"
+import { parseData } from "../../parse-event.ts"
+import { decodeStream, isIdle } from "./decode/decode-stream.ts"
+import { ERROR_PAUSE_MS, errorElement, errorFrame } from "./errors.ts"
+import { decodeUsage, encodeUsage } from "./usage.ts"
 
-/** Clients take a blank line for a sign of life, between events and between the elements of an array; no comment. */
+/** Clients accept a blank line as a keep-alive, between events and between the elements of an array; a comment does not. */
 export const heartbeat = "\n"
 
-/** What other protocols' hosts send and this one's clients fail on: an event that says nothing, or only that it is over. */
-function isIdle(data: string): boolean {
-  const said = data.trim()
-  return said === "" || said === "[DONE]"
-}
-
-/** The vendor counts in every event what has been used so far; the last counts. */
+/** The vendor reports the usage so far in every event; the last one counts. */
 const COUNTS = ["candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount", "tokenCount"]
 const MAY_VARY: MayVary = new Map([["text", true], ...COUNTS.map((name) => [name, false] as const)])
 
@@ -36,7 +25,7 @@ export function relayStream({ model, reading }: RelayContext): StreamRelay {
   return reading.framing === "array" ? arrayRelay(edits, model) : eventRelay(edits, model)
 }
 
-/** The chunk that tells the usage. It says nothing, but clients print the text of every chunk, so it has one. */
+/** The chunk with the usage. It has an empty text, because clients print the text of every chunk. */
 function usageChunk(usage: Usage, model: string): string {
   const candidates = [{ content: { parts: [{ text: "" }], role: "model" }, index: 0 }]
   return asciiOf({ candidates, usageMetadata: encodeUsage(usage), modelVersion: model })
@@ -56,7 +45,7 @@ function eventRelay(edits: readonly JsonEdit[], model: string): StreamRelay {
     },
     mayVary: MAY_VARY,
     errorPauseMs: ERROR_PAUSE_MS,
-    /** The end of the answer is the end of the stream. */
+    /** The end of the stream ends the response. */
     terminal: () => "",
     endWithUsage: (end, usage) => (unread.hasReported ? end : `data: ${usageChunk(usage, model)}\r\n\r\n${end}`),
     errorFrame,
@@ -86,9 +75,9 @@ function arrayRelay(edits: readonly JsonEdit[], model: string): StreamRelay {
   }
 }
 
-/** Of events that passed unread, what the last of them counts; read only if a stream stops there. */
+/** The usage in the last unread event; parsed only if a stream stops there. */
 class UnreadUsage {
-  /** Whether any event counts. */
+  /** True if any event has reported usage. */
   hasReported = false
   private last: Uint8Array | undefined
   readonly hooks: Required<Pick<StreamRelay, "passedAlike" | "usageAlike">> = {
@@ -98,45 +87,16 @@ class UnreadUsage {
     usageAlike: () => this.last && usageIn(toByteText(this.last)),
   }
 
-  /** An event is read again. */
+  /** Called for an event that is read again. */
   forget(data: string | undefined): void {
     this.last = undefined
     this.hasReported ||= data?.includes('"usageMetadata"') === true
   }
 }
 
-/** Such an event stands on one line, as an event or as an element of the array. */
+/** Such an event is on one line, as an event or as an element of the array. */
 function usageIn(text: string): Usage | undefined {
   const line = text.trimEnd().split("\n").at(-1) ?? ""
   const chunk = parseData(line.replace(/^(data: ?|,)/, ""))
   return isObject(chunk) ? decodeUsage(chunk.usageMetadata) : undefined
-}
-
-/** Without a context it only observes, which costs less. */
-export function decodeStream(context?: UpstreamResponseContext): StreamStep<SseFrame, StreamEvent> {
-  const reader = new GeminiChunkDecoder(context)
-  return {
-    push(frame) {
-      const text = jsonOfFrame(frame)
-      if (text === undefined) return []
-      const chunk = parseData(text)
-      if (isError(chunk)) return [{ type: "stream-error", error: decodeErrorBody(chunk) }]
-      if (frame.data === undefined || !isObject(chunk)) return [brokenEvent()]
-      const events = reader.read(chunk)
-      const more = context && foreignChunkEvent(chunk)
-      return more ? [more, ...events] : events
-    },
-    finish: () => (reader.isWhole() ? [...reader.close(), { type: "stream-end" }] : []),
-  }
-}
-
-/** The JSON a frame holds. The vendor writes an error in the midst of a stream bare, as no event at all. */
-function jsonOfFrame({ raw, data }: SseFrame): string | undefined {
-  if (data !== undefined) return isIdle(data) ? undefined : data
-  return /^\s*[[{]/.test(raw) ? raw : undefined
-}
-
-function isError(chunk: Json | undefined): boolean {
-  const said = Array.isArray(chunk) ? chunk[0] : chunk
-  return isObject(said) && said.error !== undefined && said.error !== null
 }

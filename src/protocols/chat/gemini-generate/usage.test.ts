@@ -8,32 +8,32 @@ const modal = (modality: string, tokenCount: number) => ({ modality, tokenCount 
 const cases: [string, object, Usage][] = [
   ["plain", { promptTokenCount: 9, candidatesTokenCount: 3, totalTokenCount: 12 }, { input: 9, output: 3 }],
   [
-    "the prompt includes what was cached",
+    "the prompt includes cached tokens",
     { promptTokenCount: 100, cachedContentTokenCount: 60, candidatesTokenCount: 5, totalTokenCount: 105 },
     { input: 40, cacheRead: 60, output: 5 },
   ],
   [
-    "thoughts stand beside the candidates",
+    "the candidates exclude thoughts",
     { promptTokenCount: 10, candidatesTokenCount: 5, thoughtsTokenCount: 20, totalTokenCount: 35 },
     { input: 10, output: 5, reasoning: 20 },
   ],
   [
-    "thoughts inside the candidates, the total tells",
+    "the candidates include thoughts, according to the total",
     { promptTokenCount: 10, candidatesTokenCount: 25, thoughtsTokenCount: 20, totalTokenCount: 35 },
     { input: 10, output: 5, reasoning: 20 },
   ],
   [
-    "thoughts nobody names, the total tells",
+    "thoughts are not reported and follow from the total",
     { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 35 },
     { input: 10, output: 5, reasoning: 20 },
   ],
   [
-    "what tools put in stands beside the prompt",
+    "the prompt excludes tool input",
     { promptTokenCount: 10, toolUsePromptTokenCount: 7, candidatesTokenCount: 5, totalTokenCount: 22 },
     { input: 17, output: 5 },
   ],
   [
-    "audio and images by modality, without what of them was cached",
+    "audio and images are separate, without their cached share",
     {
       promptTokenCount: 100,
       cachedContentTokenCount: 50,
@@ -46,35 +46,35 @@ const cases: [string, object, Usage][] = [
     { input: 15, cacheRead: 50, audioInput: 5, imageInput: 30, output: 8, imageOutput: 22 },
   ],
   [
-    "spoken output",
+    "audio output is separate",
     { promptTokenCount: 1, candidatesTokenCount: 9, candidatesTokensDetails: [modal("AUDIO", 9)] },
     { input: 1, output: 0, audioOutput: 9 },
   ],
-  ["only thoughts so far", { promptTokenCount: 3, thoughtsTokenCount: 4 }, { input: 3, reasoning: 4 }],
+  ["only thoughts have arrived", { promptTokenCount: 3, thoughtsTokenCount: 4 }, { input: 3, reasoning: 4 }],
   [
-    "only thoughts, and a total that leaves nothing for more",
+    "only thoughts have arrived, and the total leaves no rest",
     { promptTokenCount: 3, thoughtsTokenCount: 4, totalTokenCount: 7 },
     { input: 3, reasoning: 4, output: 0 },
   ],
-  ["half is known", { promptTokenCount: 5 }, { input: 5 }],
-  ["zero is said, not missing", { promptTokenCount: 0, candidatesTokenCount: 0 }, { input: 0, output: 0 }],
+  ["one half is known", { promptTokenCount: 5 }, { input: 5 }],
+  ["zero is not missing", { promptTokenCount: 0, candidatesTokenCount: 0 }, { input: 0, output: 0 }],
   [
-    "what is no count is not there",
+    "invalid counts are ignored",
     { promptTokenCount: 5, candidatesTokenCount: -3, cachedContentTokenCount: "4", promptTokensDetails: "x" },
     { input: 5 },
   ],
   [
-    "more cached or spoken than sent makes no bucket negative",
+    "no bucket is negative if cached or audio tokens exceed the total",
     { promptTokenCount: 5, cachedContentTokenCount: 3, promptTokensDetails: [modal("AUDIO", 9)] },
     { input: 0, cacheRead: 3, audioInput: 2 },
   ],
 ]
 
-test.each(cases)("%s", (_, wire, usage) => {
+test.each(cases)("usage is decoded: %s", (_, wire, usage) => {
   expect(decodeUsage(wire as never)).toEqual(usage)
 })
 
-test.each([[undefined], [null], [{}], ["5"], [[]], [{ trafficType: "ON_DEMAND" }]])("%p is no usage", (wire) => {
+test.each([[undefined], [null], [{}], ["5"], [[]], [{ trafficType: "ON_DEMAND" }]])("%p is not usage", (wire) => {
   expect(decodeUsage(wire as never)).toBeUndefined()
 })
 
@@ -88,7 +88,7 @@ test("the buckets add up to the total and none is negative", () => {
   ]
   const sum = (of: object) => Object.values(of).reduce<number>((total, each) => total + each, 0)
   fc.assert(
-    fc.property(shares, shares, shares, shares, share, (fresh, cached, tools, said, thoughts) => {
+    fc.property(shares, shares, shares, shares, share, (fresh, cached, tools, candidates, thoughts) => {
       const prompt = {
         text: fresh.text + cached.text,
         audio: fresh.audio + cached.audio,
@@ -101,22 +101,22 @@ test("the buckets add up to the total and none is negative", () => {
         cacheTokensDetails: details(cached),
         toolUsePromptTokenCount: sum(tools),
         toolUsePromptTokensDetails: details(tools),
-        candidatesTokenCount: sum(said),
-        candidatesTokensDetails: details(said),
+        candidatesTokenCount: sum(candidates),
+        candidatesTokensDetails: details(candidates),
         thoughtsTokenCount: thoughts,
-        totalTokenCount: sum(prompt) + sum(tools) + sum(said) + thoughts,
+        totalTokenCount: sum(prompt) + sum(tools) + sum(candidates) + thoughts,
       })
       expect(usage).toEqual({
         input: fresh.text + tools.text,
         cacheRead: sum(cached),
         audioInput: fresh.audio + tools.audio,
         imageInput: fresh.image + tools.image,
-        output: said.text,
-        audioOutput: said.audio,
-        imageOutput: said.image,
+        output: candidates.text,
+        audioOutput: candidates.audio,
+        imageOutput: candidates.image,
         reasoning: thoughts,
       })
-      expect(totalTokens(usage ?? {})).toBe(sum(prompt) + sum(tools) + sum(said) + thoughts)
+      expect(totalTokens(usage ?? {})).toBe(sum(prompt) + sum(tools) + sum(candidates) + thoughts)
     }),
   )
 })

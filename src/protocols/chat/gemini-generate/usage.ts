@@ -1,7 +1,8 @@
-// The arithmetic of Gemini's `usageMetadata`: the prompt includes what was read from a cache, the candidates do not
-// include thoughts, and what tools put in stands beside the prompt. Each has its shares by modality.
+// Token counts of Gemini's `usageMetadata`: the prompt includes cache reads, the candidates exclude reasoning, and tool
+// input is not part of the prompt. Each has shares by modality.
+
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
-import type { Usage } from "../../../canonical/usage.ts"
+import { totalTokens, type Usage } from "../../../canonical/usage.ts"
 import { readTokenCount, reportedUsage } from "../../usage/token-counts.ts"
 
 export function decodeUsage(wire: Json | undefined): Usage | undefined {
@@ -52,10 +53,10 @@ interface OtherTokenCounts {
   readonly rest: number | undefined
 }
 
-/** A count of 0 is left out on this wire, so where there is no count the total tells. */
+/** This wire omits a count of 0, so a missing count follows from the total. */
 function visibleTokens(candidates: number | undefined, { thoughts, rest }: OtherTokenCounts): number | undefined {
   if (candidates === undefined) return rest !== undefined && rest >= 0 ? rest : undefined
-  // Some hosts count thoughts among the candidates' tokens: then the total is short of exactly these.
+  // Some hosts include thoughts in the candidates' tokens: then the total is smaller by exactly these.
   const thoughtsInside = thoughts !== undefined && rest === -thoughts && thoughts <= candidates
   return thoughtsInside ? candidates - thoughts : candidates
 }
@@ -70,7 +71,7 @@ function splitOutput(wire: JsonObject, output: number, usage: MutableGeminiUsage
   if (imageOutput !== undefined) usage.imageOutput = imageOutput
 }
 
-/** What the total holds beyond the counts that are named; undefined where there is no total or no prompt. */
+/** The part of the total that no named count includes; undefined if there is no total or no prompt count. */
 function unaccountedTokens(wire: JsonObject): number | undefined {
   const total = readTokenCount(wire, "totalTokenCount")
   const prompt = readTokenCount(wire, "promptTokenCount")
@@ -79,7 +80,7 @@ function unaccountedTokens(wire: JsonObject): number | undefined {
   return others.reduce((rest, name) => rest - (readTokenCount(wire, name) ?? 0), total - prompt)
 }
 
-/** The tokens of one modality; undefined where they are not told. */
+/** The tokens of one modality; undefined if not reported. */
 function modalityTokens(wire: JsonObject, name: string, modality: string): number | undefined {
   const details = wire[name]
   if (!Array.isArray(details)) return undefined
@@ -88,4 +89,37 @@ function modalityTokens(wire: JsonObject, name: string, modality: string): numbe
     if (isObject(detail) && detail.modality === modality) sum = (sum ?? 0) + (readTokenCount(detail, "tokenCount") ?? 0)
   }
   return sum
+}
+
+export function encodeUsage(usage: Usage): JsonObject {
+  const { audioInput, imageInput, output, audioOutput, imageOutput, reasoning, cacheRead } = usage
+  const outputCounts = { output, reasoning, audioOutput, imageOutput }
+  const total = totalTokens(usage)
+  const prompt = total - totalTokens(dropUnknownCounts(outputCounts))
+  const answered = sum(output, audioOutput, imageOutput)
+  return {
+    promptTokenCount: prompt,
+    ...(answered !== undefined && { candidatesTokenCount: answered }),
+    ...(reasoning !== undefined && { thoughtsTokenCount: reasoning }),
+    totalTokenCount: total,
+    ...(cacheRead !== undefined && { cachedContentTokenCount: cacheRead }),
+    ...details("promptTokensDetails", { AUDIO: audioInput, IMAGE: imageInput }),
+    ...details("candidatesTokensDetails", { AUDIO: audioOutput, IMAGE: imageOutput }),
+  }
+}
+
+function dropUnknownCounts(counts: { readonly [name: string]: number | undefined }): Usage {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== undefined))
+}
+
+function sum(...counts: readonly (number | undefined)[]): number | undefined {
+  const known = counts.filter((count) => count !== undefined)
+  return known.length === 0 ? undefined : known.reduce((all, count) => all + count, 0)
+}
+
+function details(name: string, shares: Readonly<Record<string, number | undefined>>): JsonObject {
+  const entries = Object.entries(shares).flatMap(([modality, tokenCount]) =>
+    tokenCount === undefined ? [] : [{ modality, tokenCount }],
+  )
+  return entries.length === 0 ? {} : { [name]: entries }
 }

@@ -1,4 +1,4 @@
-// What spoken answers come in: the one format that is also streamed.
+// The format of audio output: the only one that can also be streamed.
 import { audioType } from "../../openai/openai-media.ts"
 
-export const SPOKEN = { format: "pcm16", mediaType: audioType("pcm16") } as const
+export const OUTPUT_AUDIO = { format: "pcm16", mediaType: audioType("pcm16") } as const

@@ -1,9 +1,9 @@
-// What a chat completions body may not say, and the members that have one spelling alone.
+// Rules for chat completions bodies: refused members, and members with only one spelling.
 import { isObject } from "../../../canonical/json.ts"
 import { guardBody, type ValueRefusal } from "../../body-rules.ts"
 import { ACCOUNT_OBJECTS, accountObject, refusedAtTop, toolModel } from "../../gateway-extension.ts"
 
-/** An assistant's earlier audio, or a voice, that the account holds. */
+/** An assistant's earlier audio, or a voice, stored in the account. */
 const heldAudio: ValueRefusal = (value, holder) =>
   isObject(value) && value.id !== undefined && value.id !== null ? accountObject(value, holder)?.under("id") : undefined
 

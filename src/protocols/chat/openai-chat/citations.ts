@@ -1,4 +1,4 @@
-// Where a text has what it says from, both ways: annotations of a message.
+// Citations, both ways: annotations of a message.
 
 import type { Citation } from "../../../canonical/chat/content-part.ts"
 import { isObject, type Json } from "../../../canonical/json.ts"
@@ -10,7 +10,7 @@ export function decodeAnnotations(wire: Json | undefined): Citation[] {
 
 function decodeAnnotation(wire: Json): Citation | undefined {
   if (!isObject(wire) || !isObject(wire.url_citation)) return undefined
-  // OpenRouter tells what it found there too.
+  // OpenRouter also includes the cited text.
   const { url, title, content: quote, start_index: start, end_index: end, ...more } = wire.url_citation
   if (typeof url !== "string") return undefined
   const extra = ownExtra(more)
@@ -24,13 +24,13 @@ function decodeAnnotation(wire: Json): Citation | undefined {
   }
 }
 
-/** The place of a part's text in the text of the whole message. */
+/** The span of a part's text in the message's text. */
 export interface TextSpan {
   readonly start: number
   readonly end: number
 }
 
-/** Undefined where there is no address, without which there is no annotation here. */
+/** Undefined without a URL, which every annotation requires. */
 export function encodeAnnotation({ url, title, quote, start, end }: Citation, span: TextSpan): Json | undefined {
   if (url === undefined) return undefined
   return {

@@ -1,4 +1,4 @@
-// What the codec's tests share: contexts, streams read and written, and the grammar of a chat completions stream.
+// Shared by this codec's tests: contexts, decoded and encoded streams, and the grammar of a chat completions stream.
 
 import type { ChatRequest } from "../../../canonical/chat/chat-request.ts"
 import type { StreamEvent } from "../../../canonical/chat/stream-event.ts"
@@ -22,15 +22,15 @@ export function upstreamContext(
 }
 
 export function encodeContext(more: Partial<ClientResponseContext> = {}): ClientResponseContext & { losses: Losses } {
-  const asked = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
-  const usual = { asked, usageAsked: true, framing: "events", losses: [] } as const
+  const request = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
+  const usual = { request, usageRequested: true, framing: "events", losses: [] } as const
   return { id: "abcdefghijklmnopqrstuvwx", model: "a/b", unixTime: 1_700_000_000, ...usual, ...more, losses: [] }
 }
 
 export const DECODING: UpstreamResponseContext = { id: "abcdefghijklmnopqrstuvwx", minter: "host" }
 
-/** A request said again in the protocol it came in. */
-export function saidAgain(body: JsonObject): JsonObject {
+/** Decodes a request and encodes it in the same protocol. */
+export function roundTrip(body: JsonObject): JsonObject {
   const request = ingress.decodeRequest(body, ENVELOPE)
   return upstream.encodeRequest(request, upstreamContext({ model: request.model, stream: request.stream }))
 }
@@ -40,7 +40,7 @@ export function canonical(request: Partial<ChatRequest>): ChatRequest {
   return { model: "a/b", ...empty, ...request }
 }
 
-/** What a request becomes, and what of it was lost: each as `weight how path`. */
+/** An encoded request and its losses, each as `weight how path`. */
 export function encoded(request: Partial<ChatRequest>, more: Partial<UpstreamRequestContext> = {}) {
   const context = upstreamContext(more)
   const body = upstream.encodeRequest(canonical(request), context)
@@ -63,11 +63,11 @@ export function written(events: readonly StreamEvent[], context = encodeContext(
 export function withoutNulls(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (!isObject(value)) return value
-  const there = Object.entries(value).filter(([, each]) => each !== null)
-  return Object.fromEntries(there.map(([name, each]) => [name, withoutNulls(each)]))
+  const present = Object.entries(value).filter(([, each]) => each !== null)
+  return Object.fromEntries(present.map(([name, each]) => [name, withoutNulls(each)]))
 }
 
-/** Throws where the frames are no whole stream that a strict client takes. */
+/** Throws if the frames are not a complete stream for a strict client. */
 export function checkGrammar(frames: readonly string[]): void {
   const choices = new Map<number, { calls: number; ended: boolean }>()
   let id: Json | undefined

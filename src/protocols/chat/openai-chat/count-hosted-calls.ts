@@ -1,4 +1,4 @@
-// Searches of chat completions, as hosts tell of them: by counts in the usage, or by what the answer cites.
+// Counts searches as hosts report them: by counts in the usage, or by citations in the response.
 import type { HostedCallCounter } from "../../../canonical/hosted-calls.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { readCountDetails, readTokenCount } from "../../usage/token-counts.ts"
@@ -7,8 +7,8 @@ export function countHostedCalls(): HostedCallCounter {
   let counted = 0
   let cites = false
   return {
-    see(said) {
-      const { usage, choices } = said as JsonObject
+    see(payload) {
+      const { usage, choices } = payload as JsonObject
       if (isObject(usage)) counted = countIn(usage) ?? counted
       cites ||= Array.isArray(choices) && choices.some(citesPages)
     },
@@ -21,10 +21,10 @@ export function countHostedCalls(): HostedCallCounter {
 
 /** OpenRouter's count, or xAI's. */
 function countIn(usage: JsonObject): number | undefined {
-  const ours = readTokenCount(readCountDetails(usage, "server_tool_use"), "web_search_requests")
+  const reported = readTokenCount(readCountDetails(usage, "server_tool_use"), "web_search_requests")
   const tools = readCountDetails(usage, "server_side_tool_usage_details")
   const [pages, posts] = [readTokenCount(tools, "web_search_calls"), readTokenCount(tools, "x_search_calls")]
-  return ours ?? (pages === undefined && posts === undefined ? undefined : (pages ?? 0) + (posts ?? 0))
+  return reported ?? (pages === undefined && posts === undefined ? undefined : (pages ?? 0) + (posts ?? 0))
 }
 
 function citesPages(choice: Json): boolean {

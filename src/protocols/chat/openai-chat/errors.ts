@@ -4,7 +4,7 @@ import { encodeByteText } from "../../../transport/json/byte-text.ts"
 import { encodeSse } from "../../../transport/streams/sse.ts"
 import { encodeError } from "../../openai/openai-errors.ts"
 
-/** No `[DONE]` after it: clients would take the stream for complete. */
+/** No `[DONE]` follows: clients would consider the stream complete. */
 export function errorFrame(error: GatewayError): string {
   return encodeByteText(encodeSse({ data: JSON.stringify(encodeError(error)) }))
 }

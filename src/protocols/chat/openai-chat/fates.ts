@@ -1,4 +1,4 @@
-// What becomes of each setting on its way to a provider of chat completions.
+// The fate of each setting in a chat completions request.
 import type { SettingFates } from "../../../canonical/setting-fates.ts"
 
 export const fates: SettingFates = {

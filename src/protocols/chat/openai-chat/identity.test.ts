@@ -4,22 +4,22 @@ import fc from "fast-check"
 import { recorded, recordings } from "../../../../test/conformance/recorded.ts"
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { Json, JsonObject } from "../../../canonical/json.ts"
-import { ENVELOPE, saidAgain, withoutNulls } from "./codec.fixture.ts"
+import { ENVELOPE, roundTrip, withoutNulls } from "./codec.fixture.ts"
 import { openaiChatCodec } from "./codec.ts"
 import { readRequest } from "./read-request.ts"
 
 const hi = { role: "user", content: "hi" }
-const ask = (more: JsonObject): JsonObject => ({ model: "a/b", messages: [hi], ...more })
+const bodyWith = (more: JsonObject): JsonObject => ({ model: "a/b", messages: [hi], ...more })
 const talk = (...messages: Json[]): JsonObject => ({ model: "a/b", messages })
 const pdf = "data:application/pdf;base64,JVBERi0="
 
 const cases: [string, JsonObject][] = [
-  ["the least", ask({})],
-  ["both words for instructions", talk({ role: "developer", content: "a" }, { role: "system", content: "b" }, hi)],
+  ["the least members", bodyWith({})],
+  ["both roles for instructions", talk({ role: "developer", content: "a" }, { role: "system", content: "b" }, hi)],
   ["instructions in parts", talk({ role: "system", name: "n", content: [text("a"), text("b")] }, hi)],
-  ["an instruction that is empty", talk({ role: "system", content: "" }, hi)],
+  ["an empty instruction", talk({ role: "system", content: "" }, hi)],
   [
-    "instructions on the way",
+    "instructions among the turns",
     talk(hi, { role: "system", content: "now" }, { role: "developer", content: [text("x")] }),
   ],
   [
@@ -27,11 +27,11 @@ const cases: [string, JsonObject][] = [
     talk({ role: "user", content: "" }, { role: "user", content: [] }, { role: "user", content: [text("a")] }),
   ],
   [
-    "members nobody knows",
-    ask({ zzz: { a: [1] }, messages: [{ ...hi, name: "Ann", x: 1 }], logit_bias: { 50256: -100 } }),
+    "unknown members",
+    bodyWith({ zzz: { a: [1] }, messages: [{ ...hi, name: "Ann", x: 1 }], logit_bias: { 50256: -100 } }),
   ],
-  ["members with dots in their names", ask({ "a.b": 1, "stream_options.x": 2 })],
-  ["blocks nobody knows", talk({ role: "user", content: [{ type: "hologram", depth: 3 }, "odd", text("a")] })],
+  ["members with dots in their names", bodyWith({ "a.b": 1, "stream_options.x": 2 })],
+  ["unknown blocks", talk({ role: "user", content: [{ type: "hologram", depth: 3 }, "odd", text("a")] })],
   [
     "media",
     talk({
@@ -55,7 +55,7 @@ const cases: [string, JsonObject][] = [
     }),
   ],
   [
-    "calls and their results, in whatever order",
+    "calls and their results in any order",
     talk(
       hi,
       { role: "assistant", content: "Look:", tool_calls: [call("1", "f", "{}"), { ...call("2", "g", "{"), index: 1 }] },
@@ -66,7 +66,7 @@ const cases: [string, JsonObject][] = [
     ),
   ],
   [
-    "odd calls",
+    "unusual calls",
     talk(
       { role: "assistant", tool_calls: [{ function: { name: "f" } }, { id: "1", type: "magic", magic: {} }] },
       { role: "assistant", content: "", tool_calls: [] },
@@ -100,7 +100,7 @@ const cases: [string, JsonObject][] = [
     ),
   ],
   [
-    "refusals, and what an answer had beside them",
+    "refusals with other members",
     talk(
       { role: "assistant", content: [{ type: "refusal", refusal: "no" }] },
       { role: "assistant", content: "x", refusal: "no", annotations: [], audio: { id: "audio_1" } },
@@ -109,7 +109,7 @@ const cases: [string, JsonObject][] = [
   ],
   [
     "tools",
-    ask({
+    bodyWith({
       tools: [
         {
           type: "function",
@@ -125,12 +125,12 @@ const cases: [string, JsonObject][] = [
       web_search_options: { search_context_size: "low" },
     }),
   ],
-  ["the older tools", ask({ functions: [{ name: "f", parameters: {} }], function_call: { name: "f" } })],
-  ["no tools", ask({ tools: [], tool_choice: "none" })],
+  ["the older `functions`", bodyWith({ functions: [{ name: "f", parameters: {} }], function_call: { name: "f" } })],
+  ["an empty list of tools", bodyWith({ tools: [], tool_choice: "none" })],
   ...choices(),
   [
     "settings",
-    ask({
+    bodyWith({
       max_completion_tokens: 5,
       temperature: 0,
       top_p: 1,
@@ -152,30 +152,30 @@ const cases: [string, JsonObject][] = [
       service_tier: "auto",
     }),
   ],
-  ["the other words", ask({ max_tokens: 5, stop: "x", user: "u", logprobs: true, stream: false })],
-  ["both words at once", ask({ max_completion_tokens: 6, user: "u", safety_identifier: "v" })],
-  ["what is not asked for", ask({ logprobs: false, top_logprobs: 0, response_format: { type: "text" } })],
+  ["the alternative member names", bodyWith({ max_tokens: 5, stop: "x", user: "u", logprobs: true, stream: false })],
+  ["both member names at once", bodyWith({ max_completion_tokens: 6, user: "u", safety_identifier: "v" })],
+  ["default values", bodyWith({ logprobs: false, top_logprobs: 0, response_format: { type: "text" } })],
   [
-    "words nobody knows",
-    ask({ reasoning_effort: "heroic", verbosity: "chatty", modalities: ["smell"], tool_choice: "any" }),
+    "unknown values",
+    bodyWith({ reasoning_effort: "heroic", verbosity: "chatty", modalities: ["smell"], tool_choice: "any" }),
   ],
-  ["OpenRouter's reasoning", ask({ reasoning: { effort: "high", max_tokens: 9, exclude: true } })],
-  ["reasoning that is only on", ask({ reasoning: { enabled: true } })],
+  ["OpenRouter's reasoning", bodyWith({ reasoning: { effort: "high", max_tokens: 9, exclude: true } })],
+  ["enabled reasoning without settings", bodyWith({ reasoning: { enabled: true } })],
   [
     "a schema",
-    ask({ response_format: format({ name: "s", description: "d", schema: { type: "object" }, strict: true }) }),
+    bodyWith({ response_format: format({ name: "s", description: "d", schema: { type: "object" }, strict: true }) }),
   ],
-  ["a schema's name alone", ask({ response_format: format({ name: "s" }) })],
-  ["streams", ask({ stream: true, stream_options: { include_usage: true, include_obfuscation: false } })],
-  ["streams without usage", ask({ stream: true, stream_options: { include_obfuscation: false } })],
+  ["a schema with only a name", bodyWith({ response_format: format({ name: "s" }) })],
+  ["streams", bodyWith({ stream: true, stream_options: { include_usage: true, include_obfuscation: false } })],
+  ["streams without usage", bodyWith({ stream: true, stream_options: { include_obfuscation: false } })],
 ]
 
-function text(said: string): JsonObject {
-  return { type: "text", text: said }
+function text(value: string): JsonObject {
+  return { type: "text", text: value }
 }
 
-function call(id: string, name: string, said: string): JsonObject {
-  return { id, type: "function", function: { name, arguments: said } }
+function call(id: string, name: string, args: string): JsonObject {
+  return { id, type: "function", function: { name, arguments: args } }
 }
 
 function format(json_schema: JsonObject): JsonObject {
@@ -188,23 +188,23 @@ function choices(): [string, JsonObject][] {
   const some = { type: "allowed_tools", allowed_tools: { mode: "required", tools: [f] } }
   return ["auto", "required", f, some].map((tool_choice) => [
     `choice ${JSON.stringify(tool_choice)}`,
-    ask({ tools, tool_choice }),
+    bodyWith({ tools, tool_choice }),
   ])
 }
 
-test.each(cases)("%s", (_, body) => {
-  expect(saidAgain(body)).toEqual(withoutNulls(body) as JsonObject)
+test.each(cases)("a request with %s stays the same in its own protocol", (_, body) => {
+  expect(roundTrip(body)).toEqual(withoutNulls(body) as JsonObject)
 })
 
-test("messages come last, so that a longer conversation begins with the bytes of the shorter", () => {
+test("messages come last, so that a longer conversation begins with the bytes of the shorter one", () => {
   for (const [, body] of cases) {
     const messages = body.messages as Json[]
-    const short = JSON.stringify(saidAgain({ ...body, messages: messages.slice(0, -1) }))
-    if (messages.length > 1) expect(JSON.stringify(saidAgain(body))).toStartWith(short.slice(0, -2))
+    const short = JSON.stringify(roundTrip({ ...body, messages: messages.slice(0, -1) }))
+    if (messages.length > 1) expect(JSON.stringify(roundTrip(body))).toStartWith(short.slice(0, -2))
   }
 })
 
-test("any request that is sound comes back the same", () => {
+test("any valid request stays the same in its own protocol", () => {
   const content = fc.oneof(
     fc.string(),
     fc.array(fc.oneof(fc.record({ type: fc.constant("text"), text: fc.string(), x: fc.jsonValue() }), strange())),
@@ -235,10 +235,10 @@ test("any request that is sound comes back the same", () => {
     { requiredKeys: ["model", "messages"] },
   )
   fc.assert(
-    fc.property(body, (made) => {
-      const sound = JSON.parse(JSON.stringify(made)) as JsonObject
+    fc.property(body, (generated) => {
+      const sound = JSON.parse(JSON.stringify(generated)) as JsonObject
       if (!isSound(sound)) return
-      expect(withoutNulls(saidAgain(sound))).toEqual(withoutNulls(sound))
+      expect(withoutNulls(roundTrip(sound))).toEqual(withoutNulls(sound))
     }),
   )
 })
@@ -258,7 +258,7 @@ function isSound(body: JsonObject): boolean {
   }
 }
 
-test("what is not sound throws nothing but errors of ours", () => {
+test("an invalid request throws nothing but a GatewayError", () => {
   const odd = fc.dictionary(
     fc.constantFrom(
       "model",
@@ -286,16 +286,16 @@ test("what is not sound throws nothing but errors of ours", () => {
   )
 })
 
-describe("recorded", () => {
-  recorded("every request that was ever sent comes back the same", () => {
+describe("recorded exchanges", () => {
+  recorded("every recorded request stays the same in its own protocol", () => {
     const bodies = recordings("chat").flatMap(({ source, request }) => {
-      // OpenRouter's own `provider` object is not ours, and its `models` are the gateway's to try.
+      // OpenRouter's `provider` object differs from the gateway's, and the gateway tries its `models` itself.
       const { provider: _, models: __, ...body } = request?.body ?? {}
       return Array.isArray(body.messages) ? [{ source, body }] : []
     })
     expect(bodies.length).toBeGreaterThan(100)
     for (const { source, body } of bodies) {
-      expect({ source, body: withoutNulls(saidAgain(body)) }).toEqual({ source, body: withoutNulls(body) })
+      expect({ source, body: withoutNulls(roundTrip(body)) }).toEqual({ source, body: withoutNulls(body) })
     }
   })
 })

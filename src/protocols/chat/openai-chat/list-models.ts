@@ -1,4 +1,4 @@
-// Models as OpenAI's listing shows them, and what the gateway adds to each.
+// Encodes models as OpenAI's listing, with the gateway's additions.
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import {
   type BucketPrices,
@@ -9,7 +9,7 @@ import {
 } from "../../../canonical/model.ts"
 import type { ModelListing } from "../../contract.ts"
 
-/** Over chat completions and over all that stand beside them under `/v1`. */
+/** Lists the models of chat completions and of the other protocols under `/v1`. */
 export const listing: ModelListing = {
   over: [
     "openai-chat",

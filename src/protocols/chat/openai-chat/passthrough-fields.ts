@@ -1,4 +1,4 @@
-// What is this protocol's own among what rides along in a canonical request or answer, and the naming of what is not.
+// Restores this protocol's own passthrough fields and reports those of other protocols as losses.
 
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import type { Losses } from "../../../canonical/loss.ts"
@@ -9,25 +9,25 @@ import { type JsonDraft, joinMembers } from "../../openai/field-reader.ts"
 export const PROTOCOL = "openai-chat"
 
 /**
- * How the caller wrote what this protocol has several ways to write. It is no part of what is said, so it stands beside
- * the members: no other protocol loses anything by it.
+ * The form in which the caller wrote members that this protocol can write in several ways. It does not change the
+ * meaning, so it is outside `members` and no loss is reported for it.
  */
 export interface ChatWriting {
-  /** The word that was used where there is another. */
+  /** The name that was used if there is an alternative. */
   readonly word?: string
   /** Content as a list of parts, or as a string that is empty; a string otherwise. */
   readonly content?: "list" | "empty"
-  /** Members that say what would be said without them. */
+  /** Members with their default values. */
   readonly plain?: JsonObject
   readonly limit?: string
   readonly stop?: "text"
   readonly endUser?: string
-  readonly usageAsked?: boolean
+  readonly usageRequested?: boolean
   /** Tools as `functions`. */
   readonly legacy?: true
   /** The message that an instruction's part begins. */
   readonly opens?: { readonly role: string; readonly content?: "list"; readonly members?: readonly string[] }
-  /** A block whose shape is not OpenAI's, as it came. */
+  /** A block in another host's shape, unchanged. */
   readonly as?: Json
 }
 
@@ -45,14 +45,14 @@ export function writingOf(extra: PassthroughFields | undefined): ChatWriting {
   return (isOwn(extra) && extra.written) || DEFAULT_WRITING
 }
 
-/** `members` and `written` as an extra; undefined where there is nothing to remember. */
+/** Passthrough fields with `members` and `written`; undefined if both are empty. */
 export function ownExtra(members: JsonObject, written: ChatWriting = DEFAULT_WRITING): ChatPassthrough | undefined {
   const isUsual = Object.keys(written).length === 0
   if (isUsual && Object.keys(members).length === 0) return undefined
   return { protocol: PROTOCOL, members, ...(!isUsual && { written }) }
 }
 
-/** Puts back what rode along from this protocol; what did from another is named as lost. */
+/** Restores passthrough fields of this protocol; those of another are reported as lost. */
 export function restorePassthrough(
   draft: JsonDraft,
   extra: PassthroughFields | undefined,

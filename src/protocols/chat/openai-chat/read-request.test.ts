@@ -4,9 +4,9 @@ import type { JsonObject } from "../../../canonical/json.ts"
 import { spliceJson } from "../../../transport/json/json-splice.ts"
 import { readRequest, requestEdits } from "./read-request.ts"
 
-const ask = (more: object): JsonObject => ({ model: "a/b", messages: [{ role: "user", content: "hi" }], ...more })
+const bodyWith = (more: object): JsonObject => ({ model: "a/b", messages: [{ role: "user", content: "hi" }], ...more })
 
-/** What a host that knows these limit members is sent. */
+/** The body for a host that knows these limit members. */
 function sent(body: JsonObject, limitMembers?: readonly string[]): JsonObject {
   const target = { model: "up", streamUsage: "sent" as const, limitMembers }
   return JSON.parse(spliceJson(JSON.stringify(body), requestEdits(readRequest(body), target)))
@@ -28,17 +28,17 @@ describe("the output limit", () => {
     [{ max_completion_tokens: 7, max_tokens: null }, BOTH, { max_completion_tokens: 7, max_tokens: null }],
     [{}, BOTH, {}],
   ])("%j becomes, at a host that knows %j, %j", (body, known, expected) => {
-    const { model: _, messages: __, ...rest } = sent(ask(body), known)
+    const { model: _, messages: __, ...rest } = sent(bodyWith(body), known)
     expect(rest).toEqual(expected as JsonObject)
   })
 
-  test("the output limit that reaches a host is the smallest that was written, and the one that is held", () => {
+  test("the forwarded output limit is the smallest in the request, and the one that is held", () => {
     const limit = fc.option(fc.integer({ min: 1, max: 1e6 }), { nil: undefined })
     const known = fc.constantFrom(undefined, OLDER, NEWER, BOTH)
     fc.assert(
       fc.property(limit, limit, known, (max_tokens, max_completion_tokens, members) => {
         const written = [max_tokens, max_completion_tokens].filter((each) => each !== undefined)
-        const body = ask({
+        const body = bodyWith({
           ...(max_tokens !== undefined && { max_tokens }),
           ...(max_completion_tokens !== undefined && { max_completion_tokens }),
         })
@@ -46,34 +46,37 @@ describe("the output limit", () => {
         const seen = [upstream.max_tokens, upstream.max_completion_tokens].filter((each) => each !== undefined)
         const smallest = written.length > 0 ? Math.min(...written) : undefined
         expect(seen).toEqual(smallest === undefined ? [] : [smallest])
-        expect(readRequest(body).asks.maxOutputTokens).toBe(smallest)
+        expect(readRequest(body).outputLimits.maxOutputTokens).toBe(smallest)
       }),
     )
   })
 })
 
-test("answers that a host makes to choose from are paid for like those that are shown", () => {
-  expect(readRequest(ask({ n: 2 })).asks.candidates).toBe(2)
-  expect(readRequest(ask({ n: 2, best_of: 5 })).asks.candidates).toBe(5)
+test("candidates that a host generates to choose from are paid for like those it returns", () => {
+  expect(readRequest(bodyWith({ n: 2 })).outputLimits.candidates).toBe(2)
+  expect(readRequest(bodyWith({ n: 2, best_of: 5 })).outputLimits.candidates).toBe(5)
 })
 
-test.each([["flex"], ["priority"], ["scale"]])("the service tier %s has no price", (service_tier) => {
-  expect(() => readRequest(ask({ service_tier }))).toThrow(
-    expect.objectContaining({ code: "model_not_priced", param: "service_tier" }),
-  )
-})
+test.each([["flex"], ["priority"], ["scale"]])(
+  "the service tier %s is refused because it has no price",
+  (service_tier) => {
+    expect(() => readRequest(bodyWith({ service_tier }))).toThrow(
+      expect.objectContaining({ code: "model_not_priced", param: "service_tier" }),
+    )
+  },
+)
 
 describe("a list of models", () => {
-  test("a list of models is the fallback, and goes no further", () => {
-    const reading = readRequest(ask({ models: ["c/d", "e/f"] }))
+  test("the list of models is the fallback, and is not forwarded", () => {
+    const reading = readRequest(bodyWith({ models: ["c/d", "e/f"] }))
     expect(reading).toMatchObject({ model: "a/b", routing: { fallback: ["c/d", "e/f"] } })
-    expect(sent(ask({ models: ["c/d"] }))).not.toHaveProperty("models")
-    expect(sent(ask({ fallbacks: [{ model: "c/d" }, "e/f"] }))).not.toHaveProperty("fallbacks")
-    expect(readRequest(ask({ fallbacks: [{ model: "c/d" }, "e/f"] })).routing.fallback).toEqual(["c/d", "e/f"])
+    expect(sent(bodyWith({ models: ["c/d"] }))).not.toHaveProperty("models")
+    expect(sent(bodyWith({ fallbacks: [{ model: "c/d" }, "e/f"] }))).not.toHaveProperty("fallbacks")
+    expect(readRequest(bodyWith({ fallbacks: [{ model: "c/d" }, "e/f"] })).routing.fallback).toEqual(["c/d", "e/f"])
   })
 
-  test("names the model where nothing else does", () => {
-    const { model: _, ...body } = ask({ models: ["c/d", "e/f"] })
+  test("the list of models names the model if no other member does", () => {
+    const { model: _, ...body } = bodyWith({ models: ["c/d", "e/f"] })
     expect(readRequest(body)).toMatchObject({ model: "c/d", routing: { fallback: ["e/f"] } })
   })
 
@@ -86,7 +89,7 @@ describe("a list of models", () => {
     [{ models: "c/d" }, "models"],
     [{ fallbacks: [{ model: "c/d", max_tokens: 9 }] }, "fallbacks[0].max_tokens"],
     [{ fallbacks: [{}] }, "fallbacks[0].model"],
-  ])("%j is refused for its %s", (more, param) => {
-    expect(() => readRequest(ask(more))).toThrow(expect.objectContaining({ param }))
+  ])("the list of models %j is refused for its %s", (more, param) => {
+    expect(() => readRequest(bodyWith(more))).toThrow(expect.objectContaining({ param }))
   })
 })

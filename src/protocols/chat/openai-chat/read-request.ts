@@ -1,4 +1,4 @@
-// Checks a chat completions request and reads the few members the gateway acts on.
+// Checks a chat completions request and reads the members that the gateway needs.
 
 import { effortOf, nearestEffort, type ReasoningEffort } from "../../../canonical/chat/reasoning-effort.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
@@ -34,7 +34,7 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
     const identifiers = readIdentifiers(body, OPENAI_IDENTIFIERS)
     const isRewritten = (Array.isArray(body.functions) ? olderMessages : messages)(body.messages)
     const effort = otherEffort(body)
-    const asks = checkSettings(body)
+    const outputLimits = checkSettings(body)
     tools(body.tools)
     toolChoice(body.tool_choice)
     responseFormat(body.response_format)
@@ -44,11 +44,11 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
       model,
       stream: stream(body.stream) ?? false,
       framing: "events",
-      usageAsked: streamOptions(body.stream_options) ?? false,
-      asks,
+      usageRequested: streamOptions(body.stream_options) ?? false,
+      outputLimits,
       ...(runsTools(body) && { runsTools: true }),
       ...(store(body.store) && { storesUpstream: true }),
-      ...(asksAudio(body.modalities) && { audioAsked: "modalities" }),
+      ...(requestsAudio(body.modalities) && { audioMember: "modalities" }),
       ...(identifiers && { identifiers }),
       ...(isRewritten && { isRewritten }),
       ...(effort !== undefined && { effort }),
@@ -58,16 +58,16 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
   })
 }
 
-/** How hard to think, where that is said in a member that is not OpenAI's. */
+/** The reasoning effort from a member that is not OpenAI's. */
 function otherEffort(body: JsonObject): ReasoningEffort | undefined {
   const { reasoning, thinking, extra_body, reasoning_effort } = body
   if (!(reasoning || thinking || extra_body) || reasoning_effort) return undefined
-  const wish = reasoningIn(body)
-  if (!wish) return undefined
-  return wish.effort ?? (wish.budgetTokens === undefined ? undefined : effortOf(wish.budgetTokens))
+  const settings = reasoningIn(body)
+  if (!settings) return undefined
+  return settings.effort ?? (settings.budgetTokens === undefined ? undefined : effortOf(settings.budgetTokens))
 }
 
-function asksAudio(modalities: Json | undefined): boolean {
+function requestsAudio(modalities: Json | undefined): boolean {
   return Array.isArray(modalities) && modalities.includes("audio")
 }
 
@@ -84,14 +84,14 @@ function checkSettings(body: JsonObject): OutputLimits {
   frequencyPenalty(body.frequency_penalty)
   presencePenalty(body.presence_penalty)
   stop(body.stop)
-  // Those that a host makes to choose from are billed like those that are shown.
-  const made = Math.max(candidates(body.n) ?? 1, bestOf(body.best_of) ?? 1)
-  return { ...outputLimit(body), candidates: made }
+  // Candidates that a host generates to choose from are billed like those it returns.
+  const count = Math.max(candidates(body.n) ?? 1, bestOf(body.best_of) ?? 1)
+  return { ...outputLimit(body), candidates: count }
 }
 
 const NO_LIMIT: Pick<OutputLimits, "maxOutputTokens"> = { maxOutputTokens: undefined }
 
-/** A host may know either member, so the smaller limit is the one that every host is given. */
+/** A host may know either member, so every host gets the smaller limit. */
 function outputLimit(body: JsonObject): Pick<OutputLimits, "maxOutputTokens" | "limitMembers"> {
   const older = maxTokens(body.max_tokens)
   const newer = maxCompletionTokens(body.max_completion_tokens)
@@ -129,7 +129,7 @@ const stop = optional("stop", (value) => {
 /** `developer` means `system`. */
 const ROLES = ["system", "developer", "user", "assistant", "tool"] as const
 const role = required("role", oneOf(ROLES))
-/** What `tool` was called where tools are `functions`. */
+/** The role of tool results in the older form with `functions`. */
 const olderRole = required("role", oneOf([...ROLES, "function"]))
 const partType = required("type", string)
 const partText = required("text", string)
@@ -146,7 +146,7 @@ const parts = arrayOf((value) => {
   if (type === "text") partText(part.text)
   return type === "image_url" && imageUrl(part.image_url)
 })
-/** Whether it holds what OpenAI writes in another form. */
+/** True if it contains a form that is not OpenAI's. */
 const contentOf = (value: Json): boolean => {
   if (typeof value === "string") return false
   if (!Array.isArray(value)) throw fieldMismatch("a string or an array of content parts")
@@ -175,28 +175,28 @@ const noToolCalls = optional("tool_calls", (value) => {
   throw fieldMismatch("on an assistant message only")
 })
 
-const checkMessage = (said: JsonObject, who: string): boolean | undefined => {
-  if (who === "assistant") {
-    toolCalls(said.tool_calls)
-    return optionalContent(said.content)
+const checkMessage = (message: JsonObject, role: string): boolean | undefined => {
+  if (role === "assistant") {
+    toolCalls(message.tool_calls)
+    return optionalContent(message.content)
   }
-  const isOdd = content(said.content)
-  noToolCalls(said.tool_calls)
-  if (who === "tool") toolCallId(said.tool_call_id)
-  if (who === "function") calledName(said.name)
+  const isOdd = content(message.content)
+  noToolCalls(message.tool_calls)
+  if (role === "tool") toolCallId(message.tool_call_id)
+  if (role === "function") calledName(message.name)
   return isOdd
 }
 
-/** Whether one of them says something in a form that is not OpenAI's. */
+/** True if one of the messages has a form that is not OpenAI's. */
 const messagesOf = (readRole: (value: Json | undefined) => string) => {
   const some = arrayOf((value) => {
-    const said = object(value)
-    return checkMessage(said, readRole(said.role))
+    const message = object(value)
+    return checkMessage(message, readRole(message.role))
   })
   return required("messages", (value) => {
-    const said = some(value)
-    if (said.length === 0) throw fieldMismatch("an array with at least one message")
-    return said.includes(true)
+    const results = some(value)
+    if (results.length === 0) throw fieldMismatch("an array with at least one message")
+    return results.includes(true)
   })
 }
 const messages = messagesOf(role)
@@ -216,12 +216,12 @@ const tools = optional(
   "tools",
   arrayOf((value) => {
     const tool = object(value)
-    // Several hosts take a function without its type.
+    // Several hosts accept a function without a type.
     if ((toolType(tool.type) ?? "function") === "function") functionTool(tool.function)
   }),
 )
 const toolChoice = optional("tool_choice", (value) => {
-  // Hosts have words of their own beside `auto`, `none` and `required`.
+  // Hosts have further values in addition to `auto`, `none` and `required`.
   if (typeof value === "string") return
   if (!isObject(value)) throw fieldMismatch("a string or an object")
   toolType(value.type)
@@ -240,7 +240,7 @@ const responseFormat = optional("response_format", (value) => {
   if (formatType(format.type) === "json_schema") jsonSchema(format.json_schema)
 })
 
-/** Nothing is to be kept in an account that callers share. */
+/** Callers share an account, so the provider stores nothing. */
 const NOT_STORED: JsonEdit = { path: ["store"], set: "false" }
 
 export function requestEdits(reading: RequestSummary, target: RelayTarget): JsonEdit[] {
@@ -253,15 +253,15 @@ export function requestEdits(reading: RequestSummary, target: RelayTarget): Json
       edits.push({ path: ["reasoning_effort"], set: JSON.stringify(nearestEffort(effort, target.efforts)) })
     }
   }
-  edits.push(...limitEdits(reading.asks, target))
+  edits.push(...limitEdits(reading.outputLimits, target))
   if (reading.storesUpstream) edits.push(NOT_STORED)
-  if (reading.stream && !reading.usageAsked && target.streamUsage === "ask") {
+  if (reading.stream && !reading.usageRequested && target.streamUsage === "ask") {
     edits.push({ path: ["stream_options", "include_usage"], set: "true" })
   }
   return edits
 }
 
-/** The limit goes to the host in a member that it knows, and in no other. */
+/** The limit is sent only in a member that the host knows. */
 function limitEdits(
   { maxOutputTokens, limitMembers }: OutputLimits,
   { limitMembers: known = OLDER }: RelayTarget,

@@ -63,7 +63,7 @@ describe("the decoder", () => {
     ])
   })
 
-  test("the decoder tells reasoning from text, and ends a part when the kind changes", () => {
+  test("the decoder distinguishes reasoning from text, and ends a part when the kind changes", () => {
     const read = events(choice({ reasoning_content: "hm" }), choice({ content: "yes" }), choice({ refusal: "no" }))
     expect(read.map((event) => event.type)).toEqual([
       "stream-start",
@@ -92,7 +92,7 @@ describe("the decoder", () => {
     expect(events(choice({ role: "assistant", content: "" })).some(isMeaningful)).toBe(false)
   })
 
-  test("an error in a stream is recognised wherever its status is written", () => {
+  test("an error in a stream is recognised in any of its forms", () => {
     const codeOf = (chunk: object | string) => {
       const [event] = events(chunk)
       return event?.type === "stream-error" ? event.error.code : undefined
@@ -108,33 +108,33 @@ describe("the decoder", () => {
     expect(codeOf("[1]")).toBe("upstream_unavailable")
   })
 
-  test("an answer whose candidates have all ended is whole without its terminal event", () => {
+  test("a response is complete without its terminal event if all candidates have ended", () => {
     expect(events(choice({ content: "a" }, "stop")).at(-1)).toEqual({ type: "stream-end" })
     expect(events(choice({ content: "a" })).at(-1)?.type).toBe("part-delta")
     expect(events(choice({}, "stop", 0), choice({ content: "b" }, null, 1)).at(-1)?.type).toBe("part-delta")
   })
 
-  test("nothing after the end counts", () => {
+  test("events after the end are ignored", () => {
     expect(events("[DONE]", choice({ content: "late" }))).toEqual([{ type: "stream-end" }])
   })
 })
 
-describe("the relay", () => {
+describe("relaying a stream", () => {
   const reading = streamReading("chat")
-  const pass = (text: string, usageAsked: boolean) => {
-    const relay = relayStream({ model: "a/b", reading: { ...reading, usageAsked } })
+  const pass = (text: string, usageRequested: boolean) => {
+    const relay = relayStream({ model: "a/b", reading: { ...reading, usageRequested } })
     return frames(text)
       .map((frame) => relay.edit(frame))
       .join("")
   }
 
-  test("names the model the caller knows and leaves the rest", () => {
+  test("the relay replaces the model's name and leaves the rest", () => {
     const chunk =
       'data: {"id":"x", "model" : "up-1","n":1.0,"choices":[{"delta":{"role":"assistant","model":"m"}}]}\r\n\r\n'
     expect(pass(chunk, true)).toBe(chunk.replace('"up-1"', '"a/b"'))
   })
 
-  test("names the model in every event, however they differ", () => {
+  test("the relay replaces the model's name in every event, whatever their shape", () => {
     const texts = [
       '{"id":"1","model":"up","choices":[1]}',
       '{"id":"1","model":"up","choices":[2]}',
@@ -164,12 +164,12 @@ describe("the relay", () => {
     )
   })
 
-  test("the relay shows usage that was asked for", () => {
+  test("the relay forwards requested usage", () => {
     const chunk = 'data: {"choices":[],"usage":{"prompt_tokens":1}}\n\n'
     expect(pass(chunk, true)).toBe(chunk)
   })
 
-  test("the relay passes comments, blank lines and the end as they are", () => {
+  test("the relay forwards comments, blank lines and the end unchanged", () => {
     const text = ": ping\n\n\n\ndata: [DONE]\n\n"
     expect(pass(text, false)).toBe(text)
   })

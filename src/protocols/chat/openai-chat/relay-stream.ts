@@ -1,4 +1,4 @@
-// Says what of each frame of a chat completions stream passes in the relay lane.
+// Edits the frames of a chat completions stream in the relay lane.
 import type { Usage } from "../../../canonical/usage.ts"
 import { findMember, type JsonMember, outlineJson } from "../../../transport/json/json-scan.ts"
 import { asciiJson, asciiOf, type JsonEdit, spliceJson } from "../../../transport/json/json-splice.ts"
@@ -11,31 +11,31 @@ import { errorFrame } from "./errors.ts"
 import { ChunkRepairer } from "./repair-chunk.ts"
 import { encodeUsage } from "./usage.ts"
 
-/** Clients take a comment line for a sign of life. */
+/** Clients accept a comment line as a keep-alive. */
 export const heartbeat = ": ping\n\n"
 
 export function relayStream(context: RelayContext): StreamRelay {
   const edit = editFrame(context)
-  const { usageAsked } = context.reading
+  const { usageRequested } = context.reading
   let last = ""
-  let isTold = false
+  let hasReported = false
   return {
     observer: decodeStream(),
     edit(frame) {
-      if (usageAsked && frame.data !== undefined && frame.data !== DONE) {
+      if (usageRequested && frame.data !== undefined && frame.data !== DONE) {
         last = frame.data
-        isTold ||= USAGE.test(last)
+        hasReported ||= USAGE.test(last)
       }
       return edit(frame)
     },
     mayVary: MAY_VARY,
     terminal: () => `data: ${DONE}\n\n`,
-    endWithUsage: (end, usage) => (usageAsked && !isTold ? usageChunk(last, usage, context) + end : end),
+    endWithUsage: (end, usage) => (usageRequested && !hasReported ? usageChunk(last, usage, context) + end : end),
     errorFrame,
   }
 }
 
-/** The chunk that tells the usage, for who asked for it: like the one before, but for the choices. */
+/** The usage chunk, if requested: like the chunk before it, without choices. */
 function usageChunk(last: string, usage: Usage, { model }: RelayContext): string {
   const { id = "", created = 0 } = parseEvent(last) ?? {}
   const chunk = { id, object: "chat.completion.chunk", created, model, choices: [], usage: encodeUsage(usage) }
@@ -53,22 +53,22 @@ const MAY_VARY: MayVary = new Map([
   ["obfuscation", false],
 ])
 
-function editFrame({ model, reading: { usageAsked } }: RelayContext): (frame: SseFrame) => string {
+function editFrame({ model, reading: { usageRequested } }: RelayContext): (frame: SseFrame) => string {
   const name = asciiJson(model)
   const rename = createModelRenamer(name)
-  const mender = new ChunkRepairer()
+  const repairer = new ChunkRepairer()
   return (arrived) => {
     if (arrived.data === undefined || arrived.data === DONE) return arrived.raw
-    const frame = withFrameData(arrived, mender.repair(arrived.data))
+    const frame = withFrameData(arrived, repairer.repair(arrived.data))
     const { raw, data = "" } = frame
-    const quick = usageAsked || !raw.includes('"usage"') ? rename.quickly(raw) : undefined
+    const quick = usageRequested || !raw.includes('"usage"') ? rename.quickly(raw) : undefined
     if (quick !== undefined) return quick
     const outlined = outlineJson(data)
     if (!outlined) return raw
     const named = findMember(outlined, "model")
     if (named) rename.remember(frame, named)
     const edits: JsonEdit[] = named ? [{ path: ["model"], set: name }] : []
-    const usage = usageAsked ? undefined : findMember(outlined, "usage")
+    const usage = usageRequested ? undefined : findMember(outlined, "usage")
     if (usage) {
       const choices = findMember(outlined, "choices")
       const empty = choices && /^\[\s*\]$/.test(data.slice(choices.valueStart, choices.end))
@@ -86,8 +86,8 @@ function withFrameData(frame: SseFrame, data: string): SseFrame {
 const HIDE_USAGE: JsonEdit = { path: ["usage"], remove: true }
 
 /**
- * The events of a stream begin alike, up to and with the model's name. One that begins as the last did needs no scan:
- * what stands before the same closing quote has the same structure.
+ * The events of a stream have the same beginning, up to the model's name. An event with the same beginning as the last
+ * one needs no scan: everything before the same closing quote has the same structure.
  */
 function createModelRenamer(name: string) {
   let before = ""

@@ -1,6 +1,6 @@
-// Mends the chunks of hosts that break the rules the official clients rely on: the first delta of a choice names its
-// role, each piece of a tool call its index, all chunks have one id, and none is without `choices`. What keeps them
-// passes as it came.
+// Repairs the chunks of hosts that break rules of the official clients: the first delta of a choice has its role, each
+// piece of a tool call its index, all chunks have the same id, and every chunk has `choices`. Valid chunks pass
+// unchanged.
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { asciiJson, asciiOf, type JsonEdit, spliceElements, spliceJson } from "../../../transport/json/json-splice.ts"
 import { parseEvent } from "../../parse-event.ts"
@@ -10,7 +10,7 @@ const MAX_READ_FOR_ID = 8
 export class ChunkRepairer {
   private id: string | undefined
   private read = 0
-  /** Choices that have named their role; undefined once a host is known to do so. */
+  /** Choices that have had a role; undefined once a host is known to send it. */
   private roles: Set<number> | undefined = new Set()
   private callsNumbered: boolean | undefined
   private readonly calls = new Map<number, string[]>()
@@ -30,7 +30,7 @@ export class ChunkRepairer {
     return Array.isArray(chunk.choices) ? this.withChoices(named, chunk.choices) : named
   }
 
-  /** Some hosts have none in their first chunks, and some never. */
+  /** Some hosts omit it in their first chunks, and some always. */
   private hasFirstId(data: string): boolean {
     return this.id === undefined ? this.read >= MAX_READ_FOR_ID : data.includes(this.id)
   }
@@ -46,7 +46,7 @@ export class ChunkRepairer {
     const index = typeof choice.index === "number" ? choice.index : 0
     const edits: JsonEdit[] = []
     if (this.lacksRole(index, delta)) edits.push({ path: ["delta", "role"], set: '"assistant"' })
-    const calls = Array.isArray(delta.tool_calls) ? this.numbered(index, delta.tool_calls) : undefined
+    const calls = Array.isArray(delta.tool_calls) ? this.addIndexes(index, delta.tool_calls) : undefined
     if (calls) edits.push({ path: ["delta", "tool_calls"], set: asciiOf(calls) })
     return edits
   }
@@ -62,8 +62,8 @@ export class ChunkRepairer {
     return typeof role !== "string" || role === ""
   }
 
-  /** The calls with the numbers they lack; undefined where they have them. */
-  private numbered(choice: number, calls: readonly Json[]): Json[] | undefined {
+  /** The calls with missing indexes added; undefined if none is missing. */
+  private addIndexes(choice: number, calls: readonly Json[]): Json[] | undefined {
     this.callsNumbered ??= calls.every((call) => isObject(call) && typeof call.index === "number")
     if (this.callsNumbered) return undefined
     const ids = this.calls.get(choice) ?? []
@@ -72,7 +72,7 @@ export class ChunkRepairer {
   }
 }
 
-/** A piece that names a call not seen before begins it; one that names none goes on with the last. */
+/** A piece with a new id starts a call; one without an id continues the last. */
 function place({ id }: JsonObject, ids: string[]): number {
   if (typeof id !== "string" || id === "") return Math.max(0, ids.length - 1)
   const known = ids.indexOf(id)

@@ -1,12 +1,11 @@
-// How a host wants its reasoning back. There is no seal in this protocol itself: hosts have members of their own, of
-// which each refuses the others' (seen in 2026), and some sign what stands in them. So the seal of reasoning remembers
-// the member, and goes back to its minter alone.
+// Seals of reasoning. This protocol has none: hosts have members of their own, refuse each other's (seen in 2026), and
+// sign some of them. So the seal of reasoning remembers the member, and returns only to its minter.
 
 import type { SealedContent } from "../../../canonical/chat/sealed-content.ts"
 import { isObject, type Json, type JsonObject, parseJsonObject } from "../../../canonical/json.ts"
 
 export interface ChatReasoningSeal {
-  /** Where the text stood: `reasoning_content`, `reasoning`, or `thinking` inside the content. */
+  /** The member of the text: `reasoning_content`, `reasoning`, or `thinking` inside the content. */
   readonly member?: string
   /** OpenRouter's: signed or encrypted pieces. */
   readonly details?: readonly Json[]
@@ -17,7 +16,7 @@ export function sealReasoning({ member, details = [] }: ChatReasoningSeal, minte
   return { mintedBy, data: JSON.stringify(seal) }
 }
 
-/** Undefined where it was not written here: the minter may speak other protocols too. */
+/** Undefined if another protocol wrote it: a minter may have several protocols. */
 export function openReasoning({ data }: SealedContent): ChatReasoningSeal | undefined {
   const seal = parseJsonObject(data)
   if (!seal) return undefined

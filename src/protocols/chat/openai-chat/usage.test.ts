@@ -6,7 +6,7 @@ import { decodeUsage, encodeUsage } from "./usage.ts"
 const cases: [string, object, Usage][] = [
   ["plain", { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 }, { input: 9, output: 3 }],
   [
-    "OpenAI: cached, reasoning and audio are inside",
+    "OpenAI includes cached, reasoning and audio tokens",
     {
       prompt_tokens: 100,
       completion_tokens: 50,
@@ -17,7 +17,7 @@ const cases: [string, object, Usage][] = [
     { input: 30, cacheRead: 60, audioInput: 10, output: 15, reasoning: 30, audioOutput: 5 },
   ],
   [
-    "xAI: reasoning is outside, the total tells",
+    "xAI excludes reasoning, according to the total",
     {
       prompt_tokens: 10,
       completion_tokens: 2,
@@ -27,22 +27,22 @@ const cases: [string, object, Usage][] = [
     { input: 10, output: 2, reasoning: 100 },
   ],
   [
-    "DeepSeek: cache hits beside the details",
+    "DeepSeek reports cache hits outside the details",
     { prompt_tokens: 10, completion_tokens: 2, prompt_cache_hit_tokens: 4, prompt_cache_miss_tokens: 6 },
     { input: 6, cacheRead: 4, output: 2 },
   ],
   [
-    "Gemini: reasoning is outside and not named, the total tells",
+    "Gemini excludes reasoning and does not report it, according to the total",
     { prompt_tokens: 35, completion_tokens: 12, total_tokens: 109 },
     { input: 35, output: 12, reasoning: 62 },
   ],
   [
-    "OpenRouter: a cache write beside the prompt",
+    "OpenRouter excludes a cache write from the prompt",
     { prompt_tokens: 2168, prompt_tokens_details: { cached_tokens: 2161, cache_write_tokens: 2161 } },
     { input: 7, cacheRead: 2161, cacheWrite: 2161 },
   ],
   [
-    "OpenRouter: more reasoning than output",
+    "OpenRouter reports more reasoning than output",
     {
       prompt_tokens: 43,
       completion_tokens: 10,
@@ -51,45 +51,45 @@ const cases: [string, object, Usage][] = [
     },
     { input: 43, output: 0, reasoning: 10 },
   ],
-  ["zero is said, not missing", { prompt_tokens: 0, completion_tokens: 0 }, { input: 0, output: 0 }],
-  ["half is known", { prompt_tokens: 5 }, { input: 5 }],
+  ["zero is not missing", { prompt_tokens: 0, completion_tokens: 0 }, { input: 0, output: 0 }],
+  ["one half is known", { prompt_tokens: 5 }, { input: 5 }],
   [
-    "what is no count is not there",
+    "invalid counts are ignored",
     { prompt_tokens: 5, completion_tokens: -3, prompt_tokens_details: { cached_tokens: "4" } },
     { input: 5 },
   ],
   [
-    "Grok at Azure: cached tokens are beside the prompt, as they are more",
+    "Grok at Azure excludes cached tokens from the prompt",
     { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9, prompt_tokens_details: { cached_tokens: 163 } },
     { input: 7, cacheRead: 163, output: 2 },
   ],
   [
-    "the same where the total holds them",
+    "Grok at Azure excludes cached tokens from the prompt, but not from the total",
     { prompt_tokens: 7, completion_tokens: 2, total_tokens: 172, prompt_tokens_details: { cached_tokens: 163 } },
     { input: 7, cacheRead: 163, output: 2 },
   ],
   [
-    "Mistral: audio is beside the prompt, the total tells",
+    "Mistral excludes audio from the prompt, according to the total",
     { prompt_tokens: 9, completion_tokens: 248, total_tokens: 632, prompt_tokens_details: { audio_tokens: 375 } },
     { input: 9, audioInput: 375, output: 248 },
   ],
   [
-    "Mistral, with a long text",
+    "Mistral excludes audio from a long prompt",
     { prompt_tokens: 900, completion_tokens: 248, total_tokens: 1523, prompt_tokens_details: { audio_tokens: 375 } },
     { input: 900, audioInput: 375, output: 248 },
   ],
   [
-    "OpenAI: audio is inside the prompt",
+    "OpenAI includes audio in the prompt",
     { prompt_tokens: 900, completion_tokens: 248, total_tokens: 1148, prompt_tokens_details: { audio_tokens: 375 } },
     { input: 525, audioInput: 375, output: 248 },
   ],
 ]
 
-test.each(cases)("%s", (_, wire, usage) => {
+test.each(cases)("usage is decoded: %s", (_, wire, usage) => {
   expect(decodeUsage(wire as never)).toEqual(usage)
 })
 
-test.each([[undefined], [null], [{}], ["5"], [[]]])("%p is no usage", (wire) => {
+test.each([[undefined], [null], [{}], ["5"], [[]]])("%p is not usage", (wire) => {
   expect(decodeUsage(wire as never)).toBeUndefined()
 })
 
@@ -110,7 +110,7 @@ test("the buckets add up to the total and none is negative", () => {
   )
 })
 
-test("what is written is read back as it was", () => {
+test("encoded usage decodes to the same", () => {
   const some = fc.integer({ min: 1, max: 1000 })
   const known = {
     input: some,

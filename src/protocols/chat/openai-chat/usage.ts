@@ -12,7 +12,7 @@ export function decodeUsage(wire: Json | undefined): Usage | undefined {
   return reportedUsage(wire, usage)
 }
 
-/** The same arithmetic backwards. What is not known counts as nothing: the shape has no word for it. */
+/** The reverse of `decodeUsage`. Unknown counts are 0, because the shape requires numbers. */
 export function encodeUsage(usage: Usage): JsonObject {
   const { cacheRead = 0, cacheWrite = 0, cacheWrite1h = 0, audioInput = 0, imageInput = 0 } = usage
   const { reasoning = 0, audioOutput = 0, imageOutput = 0 } = usage
@@ -40,18 +40,19 @@ export function encodeUsage(usage: Usage): JsonObject {
 type MutableChatUsage = { -readonly [Name in keyof Usage]: Usage[Name] }
 
 function readInput(wire: JsonObject, usage: MutableChatUsage): void {
-  const told = readTokenCount(wire, "prompt_tokens")
-  if (told === undefined) return
+  const reported = readTokenCount(wire, "prompt_tokens")
+  if (reported === undefined) return
   const details = readCountDetails(wire, "prompt_tokens_details")
-  // DeepSeek and Moonshot report the cached share beside the details.
+  // DeepSeek and Moonshot report the cached share outside the details.
   const cacheRead =
     readTokenCount(details, "cached_tokens") ??
     readTokenCount(wire, "prompt_cache_hit_tokens") ??
     readTokenCount(wire, "cached_tokens")
   const cacheWrite = readTokenCount(details, "cache_write_tokens")
   const audioInput = readTokenCount(details, "audio_tokens")
-  const prompt = told + audioBeside(wire) + cachedBeside(told, cacheRead)
-  // OpenRouter reports Gemini's cache writes beside the prompt: where both cannot be inside it, the write is not.
+  const prompt = reported + uncountedAudio(wire) + uncountedCache(reported, cacheRead)
+  // OpenRouter does not include Gemini's cache writes in the prompt: if reads and writes exceed it, the writes are not
+  // part of it.
   const written = (cacheRead ?? 0) + (cacheWrite ?? 0) > prompt ? 0 : (cacheWrite ?? 0)
   usage.input = Math.max(0, prompt - (cacheRead ?? 0) - written - (audioInput ?? 0))
   if (cacheRead !== undefined) usage.cacheRead = cacheRead
@@ -65,35 +66,38 @@ function readOutput(wire: JsonObject, usage: MutableChatUsage): void {
   const details = readCountDetails(wire, "completion_tokens_details")
   const audioOutput = readTokenCount(details, "audio_tokens")
   const outside = uncountedReasoning(wire, completion)
-  const said = readTokenCount(details, "reasoning_tokens")
-  // No more can have been reasoned inside than was put out, whatever is said.
-  const inside = Math.min(Math.max((said ?? 0) - outside, 0), completion)
+  const reported = readTokenCount(details, "reasoning_tokens")
+  // Reasoning inside the completion cannot exceed it, whatever the host reports.
+  const inside = Math.min(Math.max((reported ?? 0) - outside, 0), completion)
   usage.output = Math.max(0, completion - inside - (audioOutput ?? 0))
-  if (said !== undefined || outside > 0) usage.reasoning = inside + outside
+  if (reported !== undefined || outside > 0) usage.reasoning = inside + outside
   if (audioOutput !== undefined) usage.audioOutput = audioOutput
 }
 
-/** xAI and Gemini count reasoning beside `completion_tokens`, Gemini without naming it: the total tells. */
+/**
+ * xAI and Gemini do not include reasoning in `completion_tokens`, and Gemini does not report it: it follows from the
+ * total.
+ */
 function uncountedReasoning(wire: JsonObject, completion: number): number {
   const cached = readTokenCount(readCountDetails(wire, "prompt_tokens_details"), "cached_tokens")
-  const beside = audioBeside(wire) + cachedBeside(readTokenCount(wire, "prompt_tokens") ?? 0, cached)
-  return Math.max(0, beyondTotal(wire, completion) - beside)
+  const uncounted = uncountedAudio(wire) + uncountedCache(readTokenCount(wire, "prompt_tokens") ?? 0, cached)
+  return Math.max(0, beyondTotal(wire, completion) - uncounted)
 }
 
-/** Of the total what neither the prompt nor the completion counts. */
+/** The part of the total that neither the prompt nor the completion includes. */
 function beyondTotal(wire: JsonObject, completion: number): number {
   const total = readTokenCount(wire, "total_tokens") ?? 0
   return Math.max(0, total - (readTokenCount(wire, "prompt_tokens") ?? total) - completion)
 }
 
-/** Mistral counts audio beside `prompt_tokens`: then the total holds it once more. */
-function audioBeside(wire: JsonObject): number {
+/** Mistral does not include audio in `prompt_tokens`: then the total contains it additionally. */
+function uncountedAudio(wire: JsonObject): number {
   const audio = readTokenCount(readCountDetails(wire, "prompt_tokens_details"), "audio_tokens") ?? 0
   const completion = readTokenCount(wire, "completion_tokens") ?? 0
   return audio > 0 && beyondTotal(wire, completion) === audio && isAudioAlone(wire, audio) ? audio : 0
 }
 
-/** Whether what the total holds beyond the rest is the audio, and not as much reasoning. */
+/** True if the rest of the total is audio, and not as much reasoning. */
 function isAudioAlone(wire: JsonObject, audio: number): boolean {
   const prompt = readTokenCount(wire, "prompt_tokens") ?? 0
   return (
@@ -102,7 +106,7 @@ function isAudioAlone(wire: JsonObject, audio: number): boolean {
   )
 }
 
-/** Grok at Azure counts cached tokens beside `prompt_tokens`: more than all cannot be a part of it. */
-function cachedBeside(prompt: number, cacheRead = 0): number {
+/** Grok at Azure does not include cached tokens in `prompt_tokens`: a share cannot exceed the whole. */
+function uncountedCache(prompt: number, cacheRead = 0): number {
   return cacheRead > prompt ? cacheRead : 0
 }

@@ -1,8 +1,8 @@
-// What a responses body may not say, and the members that have one spelling alone.
+// Rules for responses bodies: refused members, and members with only one spelling.
 import { guardBody, type ObjectRules, type ValueRefusal } from "../../body-rules.ts"
 import { ACCOUNT_OBJECTS, accountObject, refusedAtTop, toolModel } from "../../gateway-extension.ts"
 
-/** A container is named by a string; an object asks for a new one. */
+/** A string names an existing container; an object requests a new one. */
 const heldContainer: ValueRefusal = (value, holder) =>
   typeof value === "string" ? accountObject(value, holder) : undefined
 

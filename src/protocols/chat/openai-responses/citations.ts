@@ -1,4 +1,4 @@
-// Where a text has what it says from, both ways: annotations of an `output_text`.
+// Citations, both ways: annotations of an `output_text`.
 
 import type { Citation } from "../../../canonical/chat/content-part.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
@@ -16,13 +16,13 @@ export function decodeAnnotation(wire: Json | undefined): Citation | undefined {
     const extra = ownExtra(more)
     return { url, ...(typeof title === "string" && { title }), ...span, ...(extra && { extra }) }
   }
-  // A file of the provider's: only its name says something elsewhere.
+  // For a file at the provider, only its name has a meaning elsewhere.
   const { filename } = more
   const extra = ownExtra(wire)
   return { ...(typeof filename === "string" && { title: filename }), ...span, ...(extra && { extra }) }
 }
 
-/** `length` is that of the text as far as it is known. Undefined where there is no address, and so no annotation here. */
+/** `length` is the length of the text so far. Undefined without a URL, which every annotation requires. */
 export function encodeAnnotation({ url, title, start, end, extra }: Citation, length: number): JsonObject | undefined {
   const members = isOwn(extra) ? extra.members : {}
   if (typeof members.type === "string") return members

@@ -1,4 +1,4 @@
-// What the codec's tests share: contexts, requests said again, and streams read and written.
+// Shared by this codec's tests: contexts, round trips, and decoded and encoded streams.
 
 import type { ChatRequest } from "../../../canonical/chat/chat-request.ts"
 import type { PartStart, StreamEvent } from "../../../canonical/chat/stream-event.ts"
@@ -15,8 +15,8 @@ const ENVELOPE = { does: "generate", rest: "", query: "", headers: {} } as const
 
 export const ID = "abcdefghijklmnopqrstuvwx"
 
-/** A request that says something of each kind that an answer shows again. */
-export const ASKED = {
+/** A request with every kind of member that a response repeats. */
+export const REQUEST_BODY = {
   model: "a/b",
   input: "hi",
   tools: [
@@ -46,8 +46,8 @@ export function upstreamContext(
 }
 
 export function encodeContext(more: Partial<ClientResponseContext> = {}): ClientResponseContext & { losses: Losses } {
-  const asked = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
-  const usual = { asked, usageAsked: true, framing: "events", losses: [] } as const
+  const request = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
+  const usual = { request, usageRequested: true, framing: "events", losses: [] } as const
   return { id: ID, model: "a/b", unixTime: 1_700_000_000, ...usual, ...more, losses: [] }
 }
 
@@ -57,14 +57,14 @@ export function decoded(body: object): ChatRequest {
   return ingress.decodeRequest(body as JsonObject, ENVELOPE)
 }
 
-/** The context of an answer to this request. */
+/** The context of a response to this request. */
 export function answering(body: object): ClientResponseContext & { losses: Losses } {
-  const { turns: _, instructions: __, ...asked } = decoded(body)
-  return encodeContext({ asked })
+  const { turns: _, instructions: __, ...request } = decoded(body)
+  return encodeContext({ request })
 }
 
-/** A request said again in the protocol it came in, but for `store`, which is the gateway's own. */
-export function saidAgain(body: JsonObject): JsonObject {
+/** Decodes a request and encodes it in the same protocol, without `store`, which the gateway owns. */
+export function roundTrip(body: JsonObject): JsonObject {
   const request = decoded(body)
   const again = upstream.encodeRequest(request, upstreamContext({ model: request.model, stream: request.stream }))
   const { store: _, ...rest } = again
@@ -76,7 +76,7 @@ function canonical(request: Partial<ChatRequest>): ChatRequest {
   return { model: "a/b", ...empty, ...request }
 }
 
-/** What a request becomes, and what of it was lost: each as `weight how path`. */
+/** An encoded request and its losses, each as `weight how path`. */
 export function encoded(request: Partial<ChatRequest>, more: Partial<UpstreamRequestContext> = {}) {
   const context = upstreamContext(more)
   const { model: _, store: __, ...body } = upstream.encodeRequest(canonical(request), context)
@@ -113,8 +113,8 @@ export function eventsIn(text: string): JsonObject[] {
 export function withoutNulls(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (!isObject(value)) return value
-  const there = Object.entries(value).filter(([, each]) => each !== null)
-  return Object.fromEntries(there.map(([name, each]) => [name, withoutNulls(each)]))
+  const present = Object.entries(value).filter(([, each]) => each !== null)
+  return Object.fromEntries(present.map(([name, each]) => [name, withoutNulls(each)]))
 }
 
 export const start = (part: number, begin: PartStart): StreamEvent => ({

@@ -31,7 +31,7 @@ export const openaiResponsesCodec: ChatCodec = {
     callId: CALL_ID,
     callsRemoteServers: true,
     inlines: (media) => media === "audio" || media === "video",
-    // What is encrypted, only the account it was made for can read.
+    // Encrypted content can only be read by the account for which it was made.
     minter: ({ author, account }) => `openai-responses/${author}/${account}`,
     operationFor: () => ({ operation: "responses", path: "/responses", headers: NO_HEADERS }),
     encodeRequest,

@@ -8,7 +8,7 @@ const TOOLS: Readonly<Record<string, BilledTool>> = {
   image_generation_call: "image_generation",
 }
 
-/** A whole response holds its output; a stream tells of each item when it is done. */
+/** A whole response has its output; a stream reports each item when it is done. */
 export function countHostedCalls(): HostedCallCounter {
   const counts = new Map<BilledTool, number>()
   const containers = new Set<Json>()
@@ -19,8 +19,8 @@ export function countHostedCalls(): HostedCallCounter {
     if (tool && isBilled(item)) counts.set(tool, (counts.get(tool) ?? 0) + 1)
   }
   return {
-    see(said) {
-      const { type, item, output } = said as JsonObject
+    see(payload) {
+      const { type, item, output } = payload as JsonObject
       if (type === "response.output_item.done") seeItem(item ?? null)
       else if (Array.isArray(output)) output.forEach(seeItem)
     },

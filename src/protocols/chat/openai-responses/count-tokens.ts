@@ -1,4 +1,4 @@
-// How tokens are counted in this protocol: what an upstream is asked, and what a client is told.
+// Token counting in this protocol: the upstream request and the client response.
 import type { JsonObject } from "../../../canonical/json.ts"
 import type { TokenCountCodec } from "../../chat-codec.ts"
 import { NO_HEADERS } from "../../gateway-extension.ts"

@@ -5,11 +5,11 @@ import { encodeByteText } from "../../../transport/json/byte-text.ts"
 import { encodeSse } from "../../../transport/streams/sse.ts"
 import { encodeError } from "../../openai/openai-errors.ts"
 
-/** How far a stream had come when it failed. */
+/** The state of a stream when it failed. */
 export interface ResponsesStreamProgress {
-  /** The response as its first event showed it, where that has gone out. */
+  /** The response object of the first event, if that was sent. */
   readonly created: JsonObject | undefined
-  /** The number of the last event that went out; -1 for none. */
+  /** The number of the last sent event; -1 if none. */
   readonly sequence: number
 }
 
@@ -19,7 +19,7 @@ export function errorFrames(
   fresh: JsonObject,
 ): string {
   const response = created ?? fresh
-  // What failed is not kept, whatever its beginning said.
+  // A failed response is not stored, even if its first event had `store: true`.
   const failed = { ...response, status: "failed", store: false, error: { code: error.code, message: error.message } }
   const opening: Json[] = created ? [] : [{ type: "response.created", response }]
   const inner = encodeError(error) as JsonObject

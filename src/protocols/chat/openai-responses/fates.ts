@@ -1,4 +1,4 @@
-// What becomes of each setting on its way to a provider of the responses interface.
+// The fate of each setting in a responses request.
 import type { SettingFates } from "../../../canonical/setting-fates.ts"
 
 export const fates: SettingFates = {

@@ -4,14 +4,14 @@ import fc from "fast-check"
 import { recorded, recordings } from "../../../../test/conformance/recorded.ts"
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { Json, JsonObject } from "../../../canonical/json.ts"
-import { decoded, saidAgain, upstreamContext, withoutNulls } from "./codec.fixture.ts"
+import { decoded, roundTrip, upstreamContext, withoutNulls } from "./codec.fixture.ts"
 import { openaiResponsesCodec } from "./codec.ts"
 import { readRequest } from "./read-request.ts"
 
 const hi = { role: "user", content: "hi" }
-const ask = (more: JsonObject): JsonObject => ({ model: "a/b", input: "hi", ...more })
+const bodyWith = (more: JsonObject): JsonObject => ({ model: "a/b", input: "hi", ...more })
 const talk = (...input: Json[]): JsonObject => ({ model: "a/b", input })
-const text = (said: string): JsonObject => ({ type: "input_text", text: said })
+const text = (value: string): JsonObject => ({ type: "input_text", text: value })
 const f = { type: "function", name: "f", parameters: { type: "object" }, strict: false }
 const patch = {
   type: "custom",
@@ -30,12 +30,12 @@ const agents = {
 }
 
 const cases: [string, JsonObject][] = [
-  ["the least", ask({})],
-  ["nothing", ask({ input: "" })],
-  ["no items", ask({ input: [] })],
-  ["instructions", ask({ instructions: "be kind" })],
+  ["the least members", bodyWith({})],
+  ["nothing", bodyWith({ input: "" })],
+  ["no items", bodyWith({ input: [] })],
+  ["instructions", bodyWith({ instructions: "be kind" })],
   [
-    "instructions as an agent writes them",
+    "an agent's instructions",
     talk(
       { type: "message", id: "msg_1", role: "developer", content: [text("a")] },
       { type: "message", id: "msg_2", role: "developer", content: [text("b"), text("c")], later: 1 },
@@ -45,14 +45,14 @@ const cases: [string, JsonObject][] = [
     ),
   ],
   ["both kinds of instructions", { ...talk({ role: "system", content: "d" }, hi), instructions: "be kind" }],
-  ["an instruction that is empty", talk({ role: "system", content: "" }, hi)],
+  ["an empty instruction", talk({ role: "system", content: "" }, hi)],
   [
     "content in every form",
     talk({ role: "user", content: "" }, { role: "user", content: [] }, { role: "user", content: [text("a")] }),
   ],
-  ["members nobody knows", { ...talk({ ...hi, x: 1 }), zzz: { a: [1] }, "a.b": 1 }],
+  ["unknown members", { ...talk({ ...hi, x: 1 }), zzz: { a: [1] }, "a.b": 1 }],
   [
-    "blocks nobody knows",
+    "unknown blocks",
     talk({ role: "user", content: [{ type: "hologram", depth: 3 }, text("a")] }, { type: "tomorrow", x: [1] }),
   ],
   [
@@ -75,7 +75,7 @@ const cases: [string, JsonObject][] = [
     }),
   ],
   [
-    "what an assistant said",
+    "an assistant's messages",
     talk(
       hi,
       {
@@ -100,7 +100,7 @@ const cases: [string, JsonObject][] = [
     ),
   ],
   [
-    "calls and their results, in whatever order",
+    "calls and their results in any order",
     talk(
       hi,
       { type: "function_call", id: "fc_1", call_id: "1", name: "f", arguments: "{}", status: "completed" },
@@ -166,7 +166,7 @@ const cases: [string, JsonObject][] = [
   ],
   [
     "tools",
-    ask({
+    bodyWith({
       tools: [
         f,
         { ...f, name: "g", description: "", later: 1 },
@@ -179,14 +179,14 @@ const cases: [string, JsonObject][] = [
     }),
   ],
   [
-    "sets of tools beside each other",
-    ask({ tools: [agents, { ...agents, name: "others" }, f, { type: "namespace", name: "none", tools: [] }] }),
+    "several namespaces of tools",
+    bodyWith({ tools: [agents, { ...agents, name: "others" }, f, { type: "namespace", name: "none", tools: [] }] }),
   ],
-  ["no tools", ask({ tools: [], tool_choice: "none" })],
+  ["an empty list of tools", bodyWith({ tools: [], tool_choice: "none" })],
   ...choices(),
   [
     "settings",
-    ask({
+    bodyWith({
       max_output_tokens: 5,
       temperature: 0,
       top_p: 1,
@@ -214,21 +214,28 @@ const cases: [string, JsonObject][] = [
     }),
   ],
   [
-    "the other words",
-    ask({ user: "u", truncation: "disabled", service_tier: "default", stream: false, top_logprobs: 0, include: [] }),
+    "the alternative member names",
+    bodyWith({
+      user: "u",
+      truncation: "disabled",
+      service_tier: "default",
+      stream: false,
+      top_logprobs: 0,
+      include: [],
+    }),
   ],
-  ["what is asked for with nothing in it", ask({ text: {}, reasoning: {}, include: ["message.output_text.logprobs"] })],
-  ["formats", ask({ text: { format: { type: "json_object" } } })],
+  ["empty settings", bodyWith({ text: {}, reasoning: {}, include: ["message.output_text.logprobs"] })],
+  ["formats", bodyWith({ text: { format: { type: "json_object" } } })],
   [
-    "words nobody knows",
-    ask({
+    "unknown values",
+    bodyWith({
       reasoning: { effort: "heroic" },
       text: { verbosity: "chatty", format: { type: "xml" } },
       tool_choice: "any",
       include: [1],
     }),
   ],
-  ["streams", ask({ stream: true, stream_options: { include_obfuscation: false } })],
+  ["streams", bodyWith({ stream: true, stream_options: { include_obfuscation: false } })],
 ]
 
 function choices(): [string, JsonObject][] {
@@ -248,24 +255,24 @@ function choices(): [string, JsonObject][] {
   const some = { type: "allowed_tools", mode: "required", tools: named }
   return ["auto", "required", ...named, ...odd, some, { ...some, mode: "never" }].map((tool_choice) => [
     `choice ${JSON.stringify(tool_choice)}`,
-    ask({ tools, tool_choice }),
+    bodyWith({ tools, tool_choice }),
   ])
 }
 
-test.each(cases)("%s", (_, body) => {
-  expect(saidAgain(body)).toEqual(withoutNulls(body) as JsonObject)
+test.each(cases)("a request with %s stays the same in its own protocol", (_, body) => {
+  expect(roundTrip(body)).toEqual(withoutNulls(body) as JsonObject)
 })
 
-test("the input comes last, so that a longer conversation begins with the bytes of the shorter", () => {
+test("the input comes last, so that a longer conversation begins with the bytes of the shorter one", () => {
   for (const [, body] of cases) {
     const { input } = body
     if (!Array.isArray(input) || input.length < 2) continue
-    const short = JSON.stringify(saidAgain({ ...body, input: input.slice(0, -1) }))
-    expect(JSON.stringify(saidAgain(body))).toStartWith(short.slice(0, -2))
+    const short = JSON.stringify(roundTrip({ ...body, input: input.slice(0, -1) }))
+    expect(JSON.stringify(roundTrip(body))).toStartWith(short.slice(0, -2))
   }
 })
 
-test("any request that is sound comes back the same", () => {
+test("any valid request stays the same in its own protocol", () => {
   const part = fc.oneof(
     fc.record({ type: fc.constantFrom("input_text", "output_text"), text: fc.string(), x: fc.jsonValue() }),
     fc
@@ -319,10 +326,10 @@ test("any request that is sound comes back the same", () => {
     { requiredKeys: ["model", "input"] },
   )
   fc.assert(
-    fc.property(body, (made) => {
-      const sound = JSON.parse(JSON.stringify(made)) as JsonObject
+    fc.property(body, (generated) => {
+      const sound = JSON.parse(JSON.stringify(generated)) as JsonObject
       if (!isSound(sound)) return
-      expect(withoutNulls(saidAgain(sound))).toEqual(withoutNulls(sound))
+      expect(withoutNulls(roundTrip(sound))).toEqual(withoutNulls(sound))
     }),
     { numRuns: 300 },
   )
@@ -337,7 +344,7 @@ function isSound(body: JsonObject): boolean {
   }
 }
 
-test("what is not sound throws nothing but errors of ours", () => {
+test("an invalid request throws nothing but a GatewayError", () => {
   const names = fc.constantFrom(
     "model",
     "input",
@@ -361,16 +368,16 @@ test("what is not sound throws nothing but errors of ours", () => {
   )
 })
 
-describe("recorded", () => {
-  recorded("every request that was ever sent comes back the same", () => {
+describe("recorded exchanges", () => {
+  recorded("every recorded request stays the same in its own protocol", () => {
     const bodies = recordings("responses").flatMap(({ source, request }) => {
-      // OpenRouter's own `provider` object is not ours.
+      // OpenRouter's `provider` object differs from the gateway's.
       const { provider: _, ...body } = request?.body ?? {}
       return body.input === undefined ? [] : [{ source, body }]
     })
     expect(bodies.length).toBeGreaterThan(100)
     for (const { source, body } of bodies) {
-      expect({ source, body: withoutNulls(saidAgain(body)) }).toEqual({ source, body: withoutNulls(body) })
+      expect({ source, body: withoutNulls(roundTrip(body)) }).toEqual({ source, body: withoutNulls(body) })
     }
   })
 })

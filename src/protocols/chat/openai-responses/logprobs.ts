@@ -1,4 +1,4 @@
-// How likely tokens were, both ways.
+// Log probabilities, both ways.
 
 import type { TokenLogprob } from "../../../canonical/chat/chat-response.ts"
 import type { Json } from "../../../canonical/json.ts"

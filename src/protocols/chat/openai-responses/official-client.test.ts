@@ -1,4 +1,4 @@
-// What the codec writes, through the vendor's own client libraries, old and new, on a real socket.
+// The codec's output, read by the vendor's client libraries, old and new, over a real socket.
 import { afterAll, describe, expect, test } from "bun:test"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -10,7 +10,7 @@ import type { JsonObject } from "../../../canonical/json.ts"
 import { answering, delta, end, start, writeStream } from "./codec.fixture.ts"
 import { openaiResponsesCodec } from "./codec.ts"
 
-const asked = {
+const request = {
   model: "a/b",
   input: "hi",
   tools: [
@@ -62,7 +62,7 @@ const server = createServer((incoming, outgoing) => {
     body += bytes
   })
   incoming.on("end", () => {
-    const context = answering(asked)
+    const context = answering(request)
     const isStream = (JSON.parse(body) as JsonObject).stream === true
     outgoing.writeHead(200, { "content-type": isStream ? "text/event-stream" : "application/json" })
     if (isStream) for (const frame of writeStream(story, context)) outgoing.write(Buffer.from(frame, "latin1"))
@@ -111,13 +111,13 @@ const libraries = { "of today": OpenAI, "of yesterday": OpenAI4 as unknown as ty
 
 describe.each(Object.entries(libraries))("the client library %s", (_, Library) => {
   const client = new Library({ apiKey: "k", baseURL, maxRetries: 0 })
-  const body = asked as unknown as { model: string; input: string }
+  const body = request as unknown as { model: string; input: string }
 
-  test("reads a whole answer", async () => {
+  test("the client library reads a whole response", async () => {
     expect(await client.responses.create(body)).toMatchObject(expected as never)
   })
 
-  test("reads a stream event by event", async () => {
+  test("the client library reads a stream event by event", async () => {
     let text = ""
     let last: unknown
     for await (const event of await client.responses.create({ ...body, stream: true })) {
@@ -130,8 +130,8 @@ describe.each(Object.entries(libraries))("the client library %s", (_, Library) =
   })
 })
 
-test("the stream helper of the client library puts a stream together", async () => {
+test("the client library's stream helper assembles a stream", async () => {
   const client = new OpenAI({ apiKey: "k", baseURL, maxRetries: 0 })
-  const final = await client.responses.stream(asked as unknown as { model: string; input: string }).finalResponse()
+  const final = await client.responses.stream(request as unknown as { model: string; input: string }).finalResponse()
   expect(final).toMatchObject(expected as never)
 })

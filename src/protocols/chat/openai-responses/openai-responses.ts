@@ -1,4 +1,4 @@
-// OpenAI's responses interface. What it remembers of earlier responses is the gateway's own: upstreams keep nothing.
+// OpenAI's responses interface. The gateway itself stores responses; upstreams store nothing.
 import type { Protocol } from "../../contract.ts"
 import { decodeError, encodeError } from "../../openai/openai-errors.ts"
 import { bodyGuard } from "./body-rules.ts"

@@ -1,4 +1,4 @@
-// What is this protocol's own among what rides along in a canonical request or answer, and the naming of what is not.
+// Restores this protocol's own passthrough fields and reports those of other protocols as losses.
 
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import type { Losses } from "../../../canonical/loss.ts"
@@ -9,41 +9,41 @@ import { type JsonDraft, joinMembers } from "../../openai/field-reader.ts"
 export const PROTOCOL = "openai-responses"
 
 /**
- * How the caller wrote what this protocol has several ways to write. It is no part of what is said, so it stands beside
- * the members: no other protocol loses anything by it.
+ * The form in which the caller wrote members that this protocol can write in several ways. It does not change the
+ * meaning, so it is outside `members` and no loss is reported for it.
  */
 export interface ResponsesWriting {
-  /** What kind of item a turn was, where it was one alone. */
+  /** The item type of a turn that was a single item. */
   readonly item?: "message" | "custom_tool_call_output" | "local_shell_call_output" | "other"
-  /** The word that was used where there is another. */
+  /** The name that was used if there is an alternative. */
   readonly word?: string
   /** Content as a list of parts, or as a string that is empty; a string otherwise. */
   readonly content?: "list" | "empty"
-  /** Members that say what would be said without them. */
+  /** Members with their default values. */
   readonly plain?: JsonObject
-  /** What is asked to be told beside the answer. */
+  /** The requested `include` values. */
   readonly include?: readonly string[]
   readonly endUser?: string
-  /** How much of the reasoning is summed up. */
+  /** The verbosity of the reasoning summary. */
   readonly summary?: string
-  /** Whether `text` was there, if with nothing in it. */
+  /** Set if `text` was present but empty. */
   readonly text?: true
-  /** Whether alternatives to tokens were not counted, which are asked for without. */
+  /** Set if log probabilities were requested without a number of alternatives. */
   readonly alternatives?: "absent"
-  /** A tool or a call of one: the set it stands in, and its name there. */
+  /** The namespace of a tool or call, and its name there. */
   readonly namespace?: ToolNamespace
   /** The message that an instruction's part begins. */
   readonly opens?: OpeningMessage
-  /** What the canonical form says otherwise, as it came. */
+  /** The wire form of a value with another canonical form. */
   readonly as?: Json
 }
 
 export interface ToolNamespace {
   readonly name: string
-  /** Where a set of tools stood, and what it said of itself. */
+  /** Path of the set of tools in the request. */
   readonly at?: string
   readonly members?: JsonObject
-  /** The name within the set. */
+  /** The tool's name within the namespace. */
   readonly inner: string
 }
 
@@ -68,7 +68,7 @@ export function writingOf(extra: PassthroughFields | undefined): ResponsesWritin
   return (isOwn(extra) && extra.written) || DEFAULT_WRITING
 }
 
-/** `members` and `written` as an extra; undefined where there is nothing to remember. */
+/** Passthrough fields with `members` and `written`; undefined if both are empty. */
 export function ownExtra(
   members: JsonObject,
   written: ResponsesWriting = DEFAULT_WRITING,
@@ -78,7 +78,7 @@ export function ownExtra(
   return { protocol: PROTOCOL, members, ...(!isUsual && { written }) }
 }
 
-/** Puts back what rode along from this protocol; what did from another is named as lost. */
+/** Restores passthrough fields of this protocol; those of another are reported as lost. */
 export function restorePassthrough(
   draft: JsonDraft,
   extra: PassthroughFields | undefined,

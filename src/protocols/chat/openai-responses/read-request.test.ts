@@ -17,11 +17,11 @@ function refusal(body: object): string {
   }
 }
 
-test("a sound request is read", () => {
+test("a valid request is accepted", () => {
   expect(readRequest({ ...sound, stream: true })).toMatchObject({ operation: "responses", model: "a/b", stream: true })
 })
 
-test("items of every kind pass, also of kinds that are not known yet", () => {
+test("items of every kind pass, including unknown ones", () => {
   const input = [
     { role: "user", content: "hi" },
     { type: "message", role: "developer", content: [{ type: "input_text", text: "x" }] },
@@ -40,7 +40,7 @@ test("items of every kind pass, also of kinds that are not known yet", () => {
   expect(refusal({ ...sound, input, tools, ...more, prompt_cache_key: "k", store: false })).toBe("accepted")
 })
 
-describe("a request at fault names the member", () => {
+describe("an invalid request is refused with the path of the member", () => {
   const cases: [object, string][] = [
     [{ model: undefined }, "missing_parameter model"],
     [{ input: undefined }, "missing_parameter input"],
@@ -76,11 +76,12 @@ describe("a request at fault names the member", () => {
     [{ service_tier: "priority" }, "model_not_priced service_tier"],
   ]
   for (const [change, expected] of cases) {
-    test(JSON.stringify(change), () => expect(refusal({ ...sound, ...change })).toBe(expected))
+    test(`the change ${JSON.stringify(change)} is refused`, () =>
+      expect(refusal({ ...sound, ...change })).toBe(expected))
   }
 })
 
-test("nothing is kept at the upstream", () => {
+test("the upstream stores nothing", () => {
   const edits = requestEdits(readRequest(sound), { model: "gpt-x", streamUsage: "ask" })
   expect(edits).toEqual([
     { path: ["model"], set: '"gpt-x"' },
@@ -89,9 +90,9 @@ test("nothing is kept at the upstream", () => {
   ])
 })
 
-test("an answer is to be kept unless the caller says no, and what is only counted never", () => {
+test("a response is stored unless the caller declines, and a count never is", () => {
   const keptIn = (body: object, does: "generate" | "count-tokens" = "generate") =>
-    readRequest({ ...sound, ...body } as JsonObject, { does }).kept
+    readRequest({ ...sound, ...body } as JsonObject, { does }).storage
   expect(keptIn({})).toEqual({ store: true })
   expect(keptIn({ store: null, previous_response_id: null })).toEqual({ store: true })
   expect(keptIn({ store: false, previous_response_id: "resp_1" })).toEqual({ store: false, previous: "resp_1" })
@@ -101,11 +102,11 @@ test("an answer is to be kept unless the caller says no, and what is only counte
   })
 })
 
-test("of an answer that is kept the reasoning is asked for sealed, where all who may answer reason", () => {
+test("sealed reasoning is requested for a stored response if every target reasons", () => {
   const includes = (body: object, kept: object) => {
     const reading = readRequest({ ...sound, ...body } as JsonObject)
-    const told = { ...reading, kept: { store: true, ...reading.kept, ...kept } }
-    return requestEdits(told, { model: "gpt-x", streamUsage: "ask" }).find(({ path }) => path[0] === "include")
+    const summary = { ...reading, storage: { store: true, ...reading.storage, ...kept } }
+    return requestEdits(summary, { model: "gpt-x", streamUsage: "ask" }).find(({ path }) => path[0] === "include")
   }
   const logprobs = "message.output_text.logprobs"
   const set = (...names: string[]) => ({ path: ["include"], set: JSON.stringify(names) })

@@ -1,4 +1,4 @@
-// Checks a responses request and reads the few members the gateway acts on.
+// Checks a responses request and reads the members that the gateway needs.
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { asciiOf, type JsonEdit } from "../../../transport/json/json-splice.ts"
@@ -34,9 +34,9 @@ import {
 } from "../../gateway-extension.ts"
 import { COUNT } from "./count-tokens.ts"
 
-/** As long as any id of ours, and more. */
+/** Longer than any id of the gateway. */
 const MAX_ID_LENGTH = 128
-/** What makes reasoning come sealed, so that it can be given back. */
+/** The `include` value that makes the provider seal reasoning, so that it can be sent back. */
 const SEALS = "reasoning.encrypted_content"
 const ORDINARY = { service_tier: ["auto", "default"] }
 
@@ -47,7 +47,7 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
     const identifiers = readIdentifiers(body, OPENAI_IDENTIFIERS)
     input(body.input)
     instructions(body.instructions)
-    const asks = checkSettings(body)
+    const outputLimits = checkSettings(body)
     tools(body.tools)
     toolChoice(body.tool_choice)
     if (background(body.background)) throw backgroundUnsupported()
@@ -57,11 +57,11 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
       model,
       stream: (stream(body.stream) ?? false) && !counts,
       framing: "events",
-      usageAsked: true,
-      asks,
+      usageRequested: true,
+      outputLimits,
       ...(runsTools(body.tools) && { runsTools: true }),
       ...(counts && { counts }),
-      kept: readStorage(body, counts),
+      storage: readStorage(body, counts),
       ...(identifiers && { identifiers }),
       routing,
       headers: NO_HEADERS,
@@ -85,7 +85,7 @@ function checkSettings(body: JsonObject): OutputLimits {
   return { maxOutputTokens: maxOutputTokens(body.max_output_tokens), candidates: 1 }
 }
 
-/** What is asked of what the gateway keeps. Nothing is kept of what is only counted. */
+/** Storage settings. Nothing is stored for a token count. */
 function readStorage(body: JsonObject, counts: boolean): ResponseStorage {
   const includes = include(body.include)
   const previous = previousId(body.previous_response_id)
@@ -106,7 +106,7 @@ function referencesIn(input: Json | undefined): ItemReference[] {
   )
 }
 
-/** The type may be left out where nothing stands beside the id. */
+/** The type is optional if the id is the only other member. */
 function isReference({ type, id, ...others }: JsonObject): boolean {
   return type === "item_reference" || (type == null && id !== undefined && Object.keys(others).length === 0)
 }
@@ -133,10 +133,10 @@ const formatType = required("type", oneOf(["text", "json_object", "json_schema"]
 const formatName = required("name", nonEmptyString)
 const formatSchema = required("schema", object)
 const format = optional("format", (value) => {
-  const wished = object(value)
-  if (formatType(wished.type) !== "json_schema") return
-  formatName(wished.name)
-  formatSchema(wished.schema)
+  const settings = object(value)
+  if (formatType(settings.type) !== "json_schema") return
+  formatName(settings.name)
+  formatSchema(settings.schema)
 })
 const text = optional("text", (value) => format(object(value).format))
 
@@ -160,7 +160,7 @@ const callId = required("call_id", nonEmptyString)
 const callName = required("name", nonEmptyString)
 const callArguments = required("arguments", string)
 
-/** What stands in an item beside its type; items of other types pass unread. */
+/** Checks for an item's members, by its type; items of other types are not read. */
 const ITEMS: Readonly<Record<string, (item: JsonObject) => void>> = {
   message(item) {
     role(item.role)
@@ -208,16 +208,16 @@ function backgroundUnsupported(): GatewayError {
   return new GatewayError("unsupported_parameter", message, { param: "background" })
 }
 
-/** Nothing is to be kept in an account that callers share: what is kept is kept here. */
+/** Callers share an account, so the provider stores nothing; the gateway does. */
 export function requestEdits(reading: RequestSummary, target: RelayTarget): JsonEdit[] {
   const owned = gatewayEdits(reading, target)
-  // Nothing is kept of what is only counted.
+  // A count stores nothing.
   if (reading.counts) return owned
-  const { kept } = reading
+  const { storage } = reading
   const edits: JsonEdit[] = [...owned, { path: ["store"], set: "false" }]
-  // Else its reasoning would be missing when the conversation goes on.
-  if (kept?.store && kept.reasons && !kept.includes?.includes(SEALS)) {
-    edits.push({ path: ["include"], set: asciiOf([...(kept.includes ?? []), SEALS]) })
+  // Otherwise its reasoning would be missing when the conversation continues.
+  if (storage?.store && storage.reasons && !storage.includes?.includes(SEALS)) {
+    edits.push({ path: ["include"], set: asciiOf([...(storage.includes ?? []), SEALS]) })
   }
   return edits
 }

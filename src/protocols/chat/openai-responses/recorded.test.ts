@@ -1,4 +1,4 @@
-// Real exchanges through the codec, where they are at hand, and what it writes against the published description.
+// Recorded exchanges through the codec, if available, and its output against the published description.
 import { describe, expect, test } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -23,15 +23,15 @@ const streams = recordings("responses").flatMap((recording) => {
   return text && /response\.(completed|incomplete)/.test(text) ? [{ source: recording.source, text }] : []
 })
 
-/** A whole answer, told as the vendor tells it piece by piece. */
+/** A whole response as the vendor would stream it. */
 function streamed(body: JsonObject): string {
   const output = body.output as readonly JsonObject[]
-  const told = output.flatMap((item, output_index) => [
+  const itemEvents = output.flatMap((item, output_index) => [
     { type: "response.output_item.added", output_index, item: { ...item, content: [], summary: [] } },
     ...deltas(item).map((event) => ({ ...event, output_index })),
     { type: "response.output_item.done", output_index, item },
   ])
-  return sent({ type: "response.created", response: { ...body, output: [], usage: null } }, ...told, {
+  return sent({ type: "response.created", response: { ...body, output: [], usage: null } }, ...itemEvents, {
     type: body.status === "incomplete" ? "response.incomplete" : "response.completed",
     response: body,
   })
@@ -43,12 +43,12 @@ function deltas(item: JsonObject): JsonObject[] {
   const texts = (list: Json | undefined, type: string, index: string) =>
     (Array.isArray(list) ? list : []).flatMap((part: Json, at) => {
       if (!isObject(part)) return []
-      const said = pieces(part.text ?? part.refusal, part.type === "refusal" ? "response.refusal.delta" : type, {
+      const deltas = pieces(part.text ?? part.refusal, part.type === "refusal" ? "response.refusal.delta" : type, {
         [index]: at,
       })
       const noted = Array.isArray(part.annotations) ? part.annotations : []
       return [
-        ...said,
+        ...deltas,
         ...noted.map((annotation: Json) => ({
           type: "response.output_text.annotation.added",
           content_index: at,
@@ -68,8 +68,8 @@ function deltas(item: JsonObject): JsonObject[] {
   return item.type === "code_interpreter_call" ? pieces(item.code, "response.code_interpreter_call_code.delta") : []
 }
 
-describe("every recorded", () => {
-  recorded("answer is what its stream would fold into", () => {
+describe("recorded exchanges", () => {
+  recorded("every recorded response equals the response assembled from its stream", () => {
     expect(answers.length).toBeGreaterThan(40)
     for (const { source, body } of answers) {
       const whole = upstream.decodeResponse(body, DECODING)
@@ -77,12 +77,12 @@ describe("every recorded", () => {
     }
   })
 
-  recorded("stream folds into what its last event shows", () => {
+  recorded("every recorded stream is assembled into the response of its last event", () => {
     expect(streams.length).toBeGreaterThan(40)
     let compared = 0
     for (const { source, text } of streams) {
       const last = eventsIn(text).at(-1)?.response
-      // Copilot names things otherwise in the last event, and some were recorded without what they said.
+      // Copilot uses other names in the last event, and some responses were recorded without their text.
       if (!isObject(last) || !Array.isArray(last.output) || last.output.length === 0 || text.includes("copilot"))
         continue
       if (isTrimmed(text, last)) continue
@@ -96,7 +96,7 @@ describe("every recorded", () => {
     expect(compared).toBeGreaterThan(20)
   })
 
-  recorded("answer, written again, says the same in the same items", () => {
+  recorded("every recorded response, encoded again, has the same content in the same items", () => {
     for (const { source, body } of answers) {
       const context = encodeContext()
       const canonical = upstream.decodeResponse(body, DECODING) as ChatResponse
@@ -108,7 +108,7 @@ describe("every recorded", () => {
     }
   })
 
-  recorded("stream, written again, obeys the grammar and says the same, wherever it is cut", () => {
+  recorded("every recorded stream, encoded again, is valid and equivalent, wherever it is cut", () => {
     for (const { source, text } of streams) {
       const events = readStream([text])
       const frames = writeStream(events)
@@ -119,11 +119,11 @@ describe("every recorded", () => {
   })
 })
 
-/** Of some streams only the first words of each text were kept. */
+/** Some streams were recorded with only the first words of each text. */
 function isTrimmed(text: string, { output }: JsonObject): boolean {
-  const told = eventsIn(text).flatMap(({ type, delta }) => (type === "response.output_text.delta" ? [delta] : []))
+  const deltas = eventsIn(text).flatMap(({ type, delta }) => (type === "response.output_text.delta" ? [delta] : []))
   const shownThen = JSON.stringify(output).length
-  return told.length > 0 && told.join("").length < shownThen / 20
+  return deltas.length > 0 && deltas.join("").length < shownThen / 20
 }
 
 function fault(check: () => void): unknown {
@@ -135,30 +135,30 @@ function fault(check: () => void): unknown {
   }
 }
 
-/** Without what only this protocol knows, of which OpenAI leaves out some in either place. */
+/** Without parts that only this protocol knows, because OpenAI omits some in either place. */
 function comparable({ candidates, usage }: ChatResponse): unknown {
-  const told = ({ kind }: ContentPart) => kind !== "foreign"
+  const isPortable = ({ kind }: ContentPart) => kind !== "foreign"
   return {
     usage,
-    candidates: candidates.map(({ parts, finish }) => ({ finish, parts: parts.filter(told).map(unsealed) })),
+    candidates: candidates.map(({ parts, finish }) => ({ finish, parts: parts.filter(isPortable).map(unsealed) })),
   }
 }
 
-/** What is not known counts as nothing in this protocol. */
+/** Unknown counts are 0 in this protocol. */
 function counted({ usage = {} }: ChatResponse): unknown {
   return Object.fromEntries(Object.entries(usage).filter(([, count]) => count > 0))
 }
 
-/** A seal may be made anew for each event that shows it. */
+/** Each event may have a new seal. */
 function unsealed(part: ContentPart): unknown {
-  // OpenAI names some of its own calls anew in every event.
+  // OpenAI gives some of its own calls a new id in every event.
   if (part.kind === "tool-call" && part.runsAt === "provider") return { ...part, id: "" }
   if (part.kind === "tool-result") return { ...part, callId: "", parts: [] }
   const { sealed, ...rest } = part as ContentPart & { sealed?: unknown }
   return { ...rest, isSealed: sealed !== undefined }
 }
 
-/** What is told, and in which order; ids and seals are of our making. */
+/** The parts and their order; ids and seals are generated. */
 function shown({ candidates }: ChatResponse): unknown {
   return candidates.map(({ parts, finish }) => ({
     finish,
@@ -173,10 +173,10 @@ function shown({ candidates }: ChatResponse): unknown {
 }
 
 const description = join(process.env.TRIVIUM_TEST_WIRE ?? "(TRIVIUM_TEST_WIRE is not set)", "specs/openresponses.json")
-/** Skipped where nobody has it at hand. */
+/** Skipped if the description file is missing. */
 const described = test.skipIf(!existsSync(description))
 
-describe("against Open Responses' description", () => {
+describe("the Open Responses description", () => {
   const body = {
     model: "a/b",
     input: "hi",
@@ -199,7 +199,7 @@ describe("against Open Responses' description", () => {
     usage: { input: 1, output: 2 },
   }
 
-  described("a whole answer holds", () => {
+  described("a whole response matches the description", () => {
     const schema = readSchema()
     const whole = ingress.encodeResponse(response, answering(body))
     expect(violations(whole, { $ref: "#/components/schemas/ResponseResource" }, schema)).toEqual([])
@@ -212,7 +212,7 @@ describe("against Open Responses' description", () => {
     ).toEqual([])
   })
 
-  described("every event of a stream holds", () => {
+  described("every event of a stream matches the description", () => {
     const schema = readSchema()
     const known = Object.entries((schema.components as { schemas: JsonObject }).schemas)
     const again = readStream([encodeByteText(streamed(ingress.encodeResponse(response, answering(body))))])

@@ -1,7 +1,5 @@
-// A unary response: how it passes in the relay lane, and what its status means.
+// Edits a unary response in the relay lane.
 
-import type { CandidateFinish } from "../../../canonical/chat/chat-response.ts"
-import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { findMember, type JsonOutline } from "../../../transport/json/json-scan.ts"
 import { asciiJson, asciiOf, type JsonEdit, spliceJson } from "../../../transport/json/json-splice.ts"
 import type { RelayContext, RelayedResponse, RequestSummary, ResponseStorage } from "../../contract.ts"
@@ -21,7 +19,7 @@ export function relayAnswer(
   const usage = decodeUsage(memberValue(text, outlined, "usage"))
   const edits: JsonEdit[] = [
     { path: ["model"], set: asciiJson(model) },
-    ...storageEdits(reading.kept, { length: text.length }),
+    ...storageEdits(reading.storage, { length: text.length }),
     ...echoEdits(reading, text),
   ]
   const passed = spliceJson(text, edits, outlined)
@@ -32,45 +30,28 @@ export function relayAnswer(
   }
 }
 
-/** The response repeats what was asked: identifiers as the caller wrote them, and not as they were sent. */
+/** The response repeats the request: identifiers as the caller wrote them, not as they were sent. */
 export function echoEdits({ identifiers = [] }: RequestSummary, text: string, at: readonly string[] = []): JsonEdit[] {
   const echoed = identifiers.filter(({ path }) => text.includes(`"${path[0]}"`))
   return echoed.map(({ path, value }) => ({ path: [...at, ...path], set: asciiOf(value) }))
 }
 
 interface StoredResponseLocation {
-  /** Of the text that the response stands in. */
+  /** Length of the text that contains the response. */
   readonly length: number
   /** The path to it there. */
   readonly at?: readonly string[]
 }
 
-/** What a response says of being kept is the gateway's to say. */
+/** The gateway sets the members about storage. */
 export function storageEdits(
-  kept: ResponseStorage | undefined,
+  storage: ResponseStorage | undefined,
   { length, at = [] }: StoredResponseLocation,
 ): JsonEdit[] {
-  if (kept?.id === undefined) return []
+  if (storage?.id === undefined) return []
   return [
-    { path: [...at, "id"], set: asciiJson(kept.id) },
-    { path: [...at, "store"], set: String(isStored(kept, length)) },
-    { path: [...at, "previous_response_id"], set: asciiOf(kept.previous ?? null) },
+    { path: [...at, "id"], set: asciiJson(storage.id) },
+    { path: [...at, "store"], set: String(isStored(storage, length)) },
+    { path: [...at, "previous_response_id"], set: asciiOf(storage.previous ?? null) },
   ]
-}
-
-interface ResponsesFinishContext {
-  readonly calledTools: boolean
-  readonly refused: boolean
-}
-
-export function decodeFinish(
-  { incomplete_details }: JsonObject,
-  { calledTools, refused }: ResponsesFinishContext,
-): CandidateFinish {
-  const reason: Json | undefined = isObject(incomplete_details) ? incomplete_details.reason : undefined
-  if (reason === "max_output_tokens") return { reason: "length", word: reason }
-  if (reason === "content_filter") return { reason: "filtered", word: reason }
-  if (typeof reason === "string") return { reason: "other", word: reason }
-  if (calledTools) return { reason: "tool-calls" }
-  return { reason: refused ? "refusal" : "stop" }
 }

@@ -55,7 +55,7 @@ function relayed() {
   return { relay, ...relaying(relay) }
 }
 
-describe("a stream is read", () => {
+describe("decoding a stream", () => {
   test("a text stream is read to its end, with its usage in buckets", () => {
     const events = decode(text)
     expect(events[0]).toEqual({ type: "stream-start", id: "resp_1", model: "gpt-x", created: 7 })
@@ -98,7 +98,7 @@ describe("a stream is read", () => {
     expect(assembleResponse(events).candidates[0]?.finish?.reason).toBe("tool-calls")
   })
 
-  test("an answer cut short says why", () => {
+  test("an incomplete response has its reason", () => {
     const cut = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }
     const events = decode(streamOf(created, word("x"), { type: "response.incomplete", response: response(cut) }))
     expect(events).toContainEqual({
@@ -108,7 +108,7 @@ describe("a stream is read", () => {
     })
   })
 
-  test("a failure, an error, and an end without a terminal event are no answers", () => {
+  test("a failure, an error and a missing terminal event do not complete a response", () => {
     const failed = { type: "response.failed", response: response({ error: { code: "server_error", message: "x" } }) }
     expect(decode(streamOf(created, failed)).at(-1)).toMatchObject({ type: "stream-error" })
     const limited = { type: "error", code: "rate_limit_exceeded", message: "slow down" }
@@ -117,10 +117,10 @@ describe("a stream is read", () => {
   })
 })
 
-describe("the relay", () => {
+describe("relaying a stream", () => {
   const expected = text.replaceAll('"gpt-x"', '"a/b"')
 
-  test("names the model the caller knows, and passes every other byte, wherever they are cut", () => {
+  test("the relay replaces the model's name and forwards every other byte, wherever the stream is cut", () => {
     for (let cut = 0; cut <= text.length; cut++) {
       const { push } = relayed()
       expect(push(text.slice(0, cut)) + push(text.slice(cut))).toBe(expected)
@@ -134,21 +134,21 @@ describe("the relay", () => {
     ).toBe(expected)
   })
 
-  test("the relay gives the response its own id in every event, also where a host gives it another with each", () => {
-    const kept = { id: "resp_ours", store: true, room: 1000, previous: "resp_before" }
-    const { push } = relaying(relayStream({ model: "a/b", reading: { ...reading, kept } }))
+  test("the relay sets its own response id in every event, even if a host changes it", () => {
+    const kept = { id: "resp_ours", store: true, maxLength: 1000, previous: "resp_before" }
+    const { push } = relaying(relayStream({ model: "a/b", reading: { ...reading, storage: kept } }))
     const again = { type: "response.completed", response: response({ id: "resp_2", status: "completed" }) }
-    const told = data(push(streamOf(created, again))).map((event) => event.response)
-    const ours = { id: "resp_ours", store: true, previous_response_id: "resp_before" }
-    expect(told).toEqual([expect.objectContaining(ours), expect.objectContaining(ours)])
+    const responses = data(push(streamOf(created, again))).map((event) => event.response)
+    const stored = { id: "resp_ours", store: true, previous_response_id: "resp_before" }
+    expect(responses).toEqual([expect.objectContaining(stored), expect.objectContaining(stored)])
   })
 
-  test("the relay says of a response that became too long to be kept that it is not", () => {
-    const kept = { id: "resp_ours", store: true, room: 1000 }
-    const { push } = relaying(relayStream({ model: "a/b", reading: { ...reading, kept } }))
+  test("the relay marks a response that became too long as not stored", () => {
+    const kept = { id: "resp_ours", store: true, maxLength: 1000 }
+    const { push } = relaying(relayStream({ model: "a/b", reading: { ...reading, storage: kept } }))
     const long = { type: "response.completed", response: response({ status: "completed", output: ["x".repeat(1000)] }) }
-    const told = data(push(streamOf(created, long))).map((event) => event.response)
-    expect(told).toEqual([expect.objectContaining({ store: true }), expect.objectContaining({ store: false })])
+    const responses = data(push(streamOf(created, long))).map((event) => event.response)
+    expect(responses).toEqual([expect.objectContaining({ store: true }), expect.objectContaining({ store: false })])
   })
 
   const data = (frames: string): JsonObject[] =>
@@ -156,7 +156,7 @@ describe("the relay", () => {
   const error = new GatewayError("upstream_unavailable", "Gone.")
   const context = { requestId: "11-22", unixTime: 5 }
 
-  test("the relay that fails before it began opens a response, fails it, and then itself", () => {
+  test("a relay that fails before the first event opens a response, fails it, and then fails the stream", () => {
     const events = data(relayed().relay.errorFrame(error, context))
     expect(events.map(({ type }) => type)).toEqual(["response.created", "response.failed", "error"])
     expect(events.map(({ sequence_number }) => sequence_number)).toEqual([0, 1, 2])
@@ -164,7 +164,7 @@ describe("the relay", () => {
     expect(events[2]).toMatchObject({ code: "upstream_unavailable", message: "Gone.", error: { message: "Gone." } })
   })
 
-  test("the relay that fails midway goes on counting, with the response it had opened", () => {
+  test("a relay that fails later continues the numbering and the opened response", () => {
     const { relay, push } = relayed()
     const begun = streamOf(created, ...["a", "b", "c", "d"].map(word))
     for (const frame of begun.split(/(?<=\n\n)/)) push(frame)

@@ -1,4 +1,4 @@
-// Passes a responses stream on in the relay lane, and keeps what a proper failure of it would need.
+// Edits the frames of a responses stream in the relay lane, and keeps the state that an error event needs.
 import type { GatewayError } from "../../../canonical/gateway-error.ts"
 import { isObject, type JsonObject } from "../../../canonical/json.ts"
 import type { Usage } from "../../../canonical/usage.ts"
@@ -15,7 +15,7 @@ import { echoEdits, storageEdits } from "./relay-response.ts"
 import { storageMembers } from "./response-storage.ts"
 import { encodeUsage } from "./usage.ts"
 
-/** Clients take a comment line for a sign of life. */
+/** Clients accept a comment line as a keep-alive. */
 export const heartbeat = ": ping\n\n"
 
 const MAY_VARY: MayVary = new Map([
@@ -45,18 +45,18 @@ class ResponsesStreamRelay implements StreamRelay {
   edit(frame: SseFrame): string {
     const { data } = frame
     if (data === undefined) return frame.raw
-    // Some hosts close with chat's mark, which is no event here.
+    // Some hosts end with the marker of chat completions, which is not an event here.
     if (data === "[DONE]") return ""
     this.lastData = data
     this.lastAlike = undefined
     if (!data.includes('"response"')) return frame.raw
     const outlined = outlineJson(data)
     if (!outlined || !findMember(outlined, "response")) return frame.raw
-    const told = storageEdits(this.context.reading.kept, { length: data.length, at: ["response"] })
+    const stored = storageEdits(this.context.reading.storage, { length: data.length, at: ["response"] })
     const echoed = echoEdits(this.context.reading, data, ["response"])
-    const edits: JsonEdit[] = [{ path: ["response", "model"], set: this.name }, ...told, ...echoed]
-    // Clients refuse a stream whose response changes its id, which some hosts do with every event.
-    if (told.length === 0 && typeof this.created?.id === "string") {
+    const edits: JsonEdit[] = [{ path: ["response", "model"], set: this.name }, ...stored, ...echoed]
+    // Clients refuse a stream whose response id changes, as some hosts do with every event.
+    if (stored.length === 0 && typeof this.created?.id === "string") {
       edits.push({ path: ["response", "id"], set: asciiJson(this.created.id) })
     }
     const passed = spliceJson(data, edits, outlined)
@@ -82,12 +82,12 @@ class ResponsesStreamRelay implements StreamRelay {
 
   errorFrame(error: GatewayError, { requestId, unixTime }: { requestId: string; unixTime: number }): string {
     const { model, reading } = this.context
-    const id = reading.kept?.id ?? `resp_${requestId.replaceAll("-", "")}`
-    const fresh = { ...freshResponse(id, model, unixTime), ...storageMembers(reading.kept) }
+    const id = reading.storage?.id ?? `resp_${requestId.replaceAll("-", "")}`
+    const fresh = { ...freshResponse(id, model, unixTime), ...storageMembers(reading.storage) }
     return errorFrames(error, { created: this.created, sequence: this.sequence() }, fresh)
   }
 
-  /** The number of the last event that passed, which stands in its bytes. */
+  /** The sequence number of the last event, from its bytes. */
   private sequence(): number {
     const text = this.lastAlike ? toByteText(this.lastAlike) : (this.lastData ?? "")
     const [last] = [...text.matchAll(/"sequence_number"\s*:\s*(\d+)/g)].slice(-1)

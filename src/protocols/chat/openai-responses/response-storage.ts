@@ -1,14 +1,14 @@
-// What is asked of the responses that the gateway keeps, and what an answer says of being kept.
+// Storage of responses by the gateway, and the members that report it.
 import type { JsonObject } from "../../../canonical/json.ts"
 import type { ResponseStorage } from "../../contract.ts"
 
-/** Whether an answer of this length is kept. */
-export function isStored({ store, room = 0 }: ResponseStorage, length: number): boolean {
-  return store && length <= room
+/** True if a response of this length is stored. */
+export function isStored({ store, maxLength = 0 }: ResponseStorage, length: number): boolean {
+  return store && length <= maxLength
 }
 
-/** The members of a response by which it says so, before it is known how long it becomes. */
-export function storageMembers(kept: ResponseStorage | undefined): JsonObject {
-  if (kept?.id === undefined) return {}
-  return { id: kept.id, store: kept.store, previous_response_id: kept.previous ?? null }
+/** The members that report storage, before the response's length is known. */
+export function storageMembers(storage: ResponseStorage | undefined): JsonObject {
+  if (storage?.id === undefined) return {}
+  return { id: storage.id, store: storage.store, previous_response_id: storage.previous ?? null }
 }

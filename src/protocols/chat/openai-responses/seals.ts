@@ -1,25 +1,28 @@
-// Where seals stand in this protocol: in a reasoning item, which goes back whole or not at all. A call has no such place,
-// so the seal of one crosses a client in a reasoning item of its own before it.
+// Positions of seals in this protocol: in a reasoning item, which returns whole or not at all. A call has no such
+// member, so its seal crosses a client in a separate reasoning item before it.
 
 import { encloseSeal, type SealedContent } from "../../../canonical/chat/sealed-content.ts"
 import { isObject, type Json, type JsonObject, parseJson } from "../../../canonical/json.ts"
 
-/** Between two texts of one item, which are one text in canonical words. */
+/** Separator of an item's texts, which become one canonical text. */
 export const BETWEEN_THOUGHTS = "\n\n"
 
-/** An item but for its texts, of which only the lengths are kept. */
+/** An item without its texts, of which only the lengths are stored. */
 export interface ReasoningItemSeal {
   readonly id?: string
   readonly encrypted?: string
-  /** Where there are several. */
+  /** Lengths of the summaries, if there are several. */
   readonly summary?: readonly number[]
-  /** Where the text is that of the reasoning itself. */
+  /** Lengths of the texts, if the text is the reasoning itself. */
   readonly content?: readonly number[]
-  /** Whether the item also holds the summary that was told in the part before. */
+  /** Set if the item also has the summary that the previous part contains. */
   readonly both?: true
 }
 
-/** The seal of a whole item; undefined where nobody would take it back: there is neither a seal nor the full text. */
+/**
+ * The seal of a whole item; undefined if the vendor would not accept it back, because it has neither a seal nor the
+ * full text.
+ */
 export function sealReasoning(item: JsonObject, mintedBy: string): SealedContent | undefined {
   const { id, encrypted_content: encrypted } = item
   const summary = lengths(item.summary)
@@ -36,7 +39,7 @@ export function sealReasoning(item: JsonObject, mintedBy: string): SealedContent
   return { mintedBy, data: JSON.stringify(seal) }
 }
 
-/** Undefined where it was not written here: the minter may speak other protocols too. */
+/** Undefined if another protocol wrote it: a minter may have several protocols. */
 export function openReasoning({ data }: SealedContent): ReasoningItemSeal | undefined {
   const seal = parseJson(data)
   if (!isObject(seal)) return undefined
@@ -64,7 +67,7 @@ function isLengths(value: Json | undefined): value is number[] {
   return Array.isArray(value) && value.every((each) => typeof each === "number")
 }
 
-/** A text as the pieces it was joined of; as one where it is no longer what it was. */
+/** Splits a text into its original pieces; into one if it has changed. */
 export function splitThought(text: string, pieces: readonly number[] | undefined): string[] {
   if (!pieces) return text === "" ? [] : [text]
   const whole = pieces.reduce((sum, length) => sum + length, 0) + BETWEEN_THOUGHTS.length * (pieces.length - 1)
@@ -77,7 +80,7 @@ export function splitThought(text: string, pieces: readonly number[] | undefined
   })
 }
 
-/** Who "mints" an envelope in which the seal of a call stands, with the call's id. */
+/** The "minter" of an envelope that contains the seal of a call and the call's id. */
 const OF_CALL = "openai-responses:call"
 
 export function encloseCallSeal(callId: string, { mintedBy, data }: SealedContent): string {

@@ -1,5 +1,5 @@
-// The arithmetic of the responses interface's `usage`: `input_tokens` includes what a cache held or took,
-// `output_tokens` includes reasoning.
+// Token counts of the responses interface's `usage`: `input_tokens` includes cache reads and writes, `output_tokens`
+// includes reasoning.
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import type { Usage } from "../../../canonical/usage.ts"
 import { readCountDetails, readTokenCount, reportedUsage } from "../../usage/token-counts.ts"
@@ -15,7 +15,8 @@ function inputOf(wire: JsonObject): Usage {
   const details = readCountDetails(wire, "input_tokens_details")
   const cacheRead = readTokenCount(details, "cached_tokens")
   const cacheWrite = readTokenCount(details, "cache_write_tokens")
-  // OpenRouter reports Gemini's cache writes beside the input: where both cannot be inside it, the write is not.
+  // OpenRouter does not include Gemini's cache writes in the input: if reads and writes exceed it, the writes are not
+  // part of it.
   const written = (cacheRead ?? 0) + (cacheWrite ?? 0) > all ? 0 : (cacheWrite ?? 0)
   return {
     input: Math.max(0, all - (cacheRead ?? 0) - written),
@@ -27,16 +28,16 @@ function inputOf(wire: JsonObject): Usage {
 function outputOf(wire: JsonObject): Usage {
   const all = readTokenCount(wire, "output_tokens")
   if (all === undefined) return {}
-  const said = readTokenCount(readCountDetails(wire, "output_tokens_details"), "reasoning_tokens")
-  if (said === undefined) return { output: all }
-  // xAI may count reasoning beside the output: the total tells.
+  const reported = readTokenCount(readCountDetails(wire, "output_tokens_details"), "reasoning_tokens")
+  if (reported === undefined) return { output: all }
+  // xAI may not include reasoning in the output: it follows from the total.
   const total = readTokenCount(wire, "total_tokens") ?? 0
   const outside = Math.max(0, total - (readTokenCount(wire, "input_tokens") ?? total) - all)
-  const inside = Math.min(Math.max(said - outside, 0), all)
+  const inside = Math.min(Math.max(reported - outside, 0), all)
   return { output: all - inside, reasoning: inside + outside }
 }
 
-/** The same arithmetic backwards. What is not known counts as nothing: the shape has no word for it. */
+/** The reverse of `decodeUsage`. Unknown counts are 0, because the shape requires numbers. */
 export function encodeUsage(usage: Usage): JsonObject {
   const { cacheRead = 0, cacheWrite, cacheWrite1h, audioInput = 0, imageInput = 0 } = usage
   const { reasoning = 0, audioOutput = 0, imageOutput = 0 } = usage

@@ -1,4 +1,4 @@
-// Cohere's own embed interface, second version: at Cohere, and without the model's name at Amazon Bedrock.
+// Cohere's embed interface, second version: at Cohere, and without the model's name at Amazon Bedrock.
 import { type EmbeddingResponse, type EmbeddingVector, vectorsIn } from "../../../canonical/embedding.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import type { EmbeddingUpstream } from "../../embedding-codec.ts"
@@ -18,7 +18,7 @@ const TASKS: TaskWords = {
   fact: { near: "search_query" },
   "code-query": { near: "search_query" },
 }
-/** It must be told one. */
+/** The wire requires a task. */
 const DEFAULT_TASK = "search_document"
 
 export const cohereEmbedUpstream: EmbeddingUpstream = {
@@ -53,7 +53,7 @@ function decodeResponse(body: JsonObject): EmbeddingResponse | undefined {
   return { vectors, ...(input !== undefined && { usage: { input } }) }
 }
 
-/** Its older models leave the name of the type out. */
+/** Its older models omit the type's name. */
 function floatsIn(embeddings: Json | undefined): readonly EmbeddingVector[] | undefined {
   const floats = isObject(embeddings) ? embeddings.float : embeddings
   return Array.isArray(floats) ? vectorsIn(floats) : undefined

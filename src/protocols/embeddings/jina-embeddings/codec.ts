@@ -1,4 +1,4 @@
-// Jina's embeddings: OpenAI's in a few other words.
+// Jina's embeddings: OpenAI's with a few other member names.
 import type { EmbeddingUpstream } from "../../embedding-codec.ts"
 import { vectorCodec } from "../../openai/openai-vectors.ts"
 

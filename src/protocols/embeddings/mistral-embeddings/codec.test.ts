@@ -6,7 +6,7 @@ import { mistralEmbeddingsUpstream } from "./codec.ts"
 
 const inputs = [{ content: { kind: "text", text: "a" } }] as const
 
-test("members that Mistral refuses are left out and named, and those it knows pass", () => {
+test("members that Mistral refuses are dropped and reported, and known ones pass", () => {
   const losses: Losses = []
   const members = { priority: 1, metadata: { a: 1 }, output_dtype: "float" }
   const batch = { inputs, settings: {}, extra: { protocol: OPENAI_EMBEDDINGS, members } }

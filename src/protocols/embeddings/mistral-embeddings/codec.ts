@@ -1,4 +1,4 @@
-// Mistral's embeddings: OpenAI's but for one word, and strict about words it does not know.
+// Mistral's embeddings: OpenAI's with one other member name; unknown members are refused.
 import type { EmbeddingUpstream } from "../../embedding-codec.ts"
 import { vectorCodec } from "../../openai/openai-vectors.ts"
 

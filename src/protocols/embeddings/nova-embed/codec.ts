@@ -17,7 +17,7 @@ const TASKS: TaskWords = {
   fact: { near: "TEXT_RETRIEVAL" },
   "code-query": { near: "TEXT_RETRIEVAL" },
 }
-/** It must be told one. */
+/** The wire requires a task. */
 const DEFAULT_TASK = "GENERIC_INDEX"
 
 export const novaEmbedUpstream: EmbeddingUpstream = {

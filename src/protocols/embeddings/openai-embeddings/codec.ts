@@ -1,4 +1,4 @@
-// OpenAI's embeddings where they are said again to another upstream, or to the same one in several calls.
+// OpenAI's embeddings in the embedding lane: for other upstreams, or for the same one in several calls.
 import {
   base64Of,
   type EmbeddingContent,
@@ -13,7 +13,7 @@ import type { EmbeddingIngress, EmbeddingUpstream } from "../../embedding-codec.
 import { encodeUsage, OPENAI_EMBEDDINGS, vectorCodec } from "../../openai/openai-vectors.ts"
 import { isPacked, isTokens } from "./read-request.ts"
 
-/** Not OpenAI's own: what clients of Cohere's, Voyage's and NVIDIA's models send to this path. */
+/** Not OpenAI's own: clients of Cohere's, Voyage's and NVIDIA's models send these on this path. */
 const TASKS: Readonly<Record<string, EmbeddingTask>> = {
   query: "query",
   search_query: "query",
@@ -32,8 +32,8 @@ export const ingress: EmbeddingIngress = {
     const data = vectors.map((vector, index) => {
       return { object: "embedding", index, embedding: packs ? base64Of(vector) : floatsOf(vector) }
     })
-    const told = usage && { usage: encodeUsage(usage) }
-    return { object: "list", data, model, ...told }
+    const usageMember = usage && { usage: encodeUsage(usage) }
+    return { object: "list", data, model, ...usageMember }
   },
 }
 

@@ -16,11 +16,11 @@ function refusal(body: object): string {
 }
 
 describe("input", () => {
-  test("input is text, texts, tokens or lists of tokens", () => {
+  test("the input may be text, texts, tokens or lists of tokens", () => {
     for (const input of ["x", ["x", "y"], [1, 2], [[1], [2, 3]]]) expect(refusal({ input })).toBe("accepted")
   })
 
-  test("input is nothing else, and never empty", () => {
+  test("other inputs and empty ones are refused", () => {
     for (const input of ["", [], [""], [[]], 5, {}, ["x", 1], [1.5], [-1], [[1], "x"], [null]]) {
       expect([input, refusal({ input })]).toEqual([input, "invalid_parameter input"])
     }
@@ -28,7 +28,7 @@ describe("input", () => {
   })
 })
 
-test("the other members have their bounds", () => {
+test("the other members have bounds", () => {
   const more: [object, string][] = [
     [{ dimensions: 256, encoding_format: "base64", user: "u" }, "accepted"],
     [{ dimensions: 0 }, "invalid_parameter dimensions"],
@@ -39,7 +39,7 @@ test("the other members have their bounds", () => {
   for (const [body, expected] of more) expect(refusal({ input: "x", ...body })).toBe(expected)
 })
 
-test("an answer passes with the name the caller knows, and its usage is all input", () => {
+test("the relay replaces the model's name, and all usage is input", () => {
   const text =
     '{"object":"list","data":[{"embedding":[0.10, -2e-3]}],"model":"up","usage":{"prompt_tokens":8,"total_tokens":8}}'
   const outlined = outlineJson(text)
@@ -48,7 +48,7 @@ test("an answer passes with the name the caller knows, and its usage is all inpu
   expect(relayAnswer(text, outlined, context)).toEqual({ text: text.replace('"up"', '"a/b"'), usage: { input: 8 } })
 })
 
-describe("vectors that a host writes otherwise than they were asked for", () => {
+describe("vectors in another encoding than requested", () => {
   const passed = (embedding: string, encoding_format: string) => {
     const text = `{"data":[{"object":"embedding","index":0,"embedding":${embedding},"odd":"é"}],"model":"up"}`
     const outlined = outlineJson(text)
@@ -58,7 +58,7 @@ describe("vectors that a host writes otherwise than they were asked for", () => 
     return data
   }
 
-  test("vectors that a host writes otherwise than they were asked for are written as they were", () => {
+  test("vectors in another encoding than requested are converted", () => {
     const item = { object: "embedding", index: 0, odd: "é" }
     expect(passed("[1,-2]", "base64")).toEqual([{ ...item, embedding: "AACAPwAAAMA=" }])
     expect(passed('"AACAPwAAAMA="', "float")).toEqual([{ ...item, embedding: [1, -2] }])

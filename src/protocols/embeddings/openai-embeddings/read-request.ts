@@ -1,4 +1,4 @@
-// Checks an embeddings request and reads the few members the gateway acts on.
+// Checks an embeddings request and reads the members that the gateway needs.
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import type { EmbeddingInputSummary, RequestEnvelope, RequestSummary } from "../../contract.ts"
 import { fieldMismatch, integer, oneOf, optional, required, runFieldChecks, string } from "../../field-checks.ts"
@@ -12,14 +12,14 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
     dimensions(body.dimensions)
     const operation = encodingFormat(body.encoding_format) === "base64" ? PACKED : "embeddings"
     user(body.user)
-    const asks = { maxOutputTokens: 0, candidates: 1 }
-    return { ...summarizeUnaryRequest({ operation, model, routing, asks, identifiers }), embeds }
+    const outputLimits = { maxOutputTokens: 0, candidates: 1 }
+    return { ...summarizeUnaryRequest({ operation, model, routing, outputLimits, identifiers }), embeds }
   })
 }
 
 const PACKED = "embeddings/base64"
 
-/** Whether vectors are asked for in base64. */
+/** True if vectors are requested in base64. */
 export function isPacked(operation: string): boolean {
   return operation === PACKED
 }

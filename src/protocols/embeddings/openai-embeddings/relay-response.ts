@@ -1,5 +1,5 @@
-// Embeddings as they pass in the relay lane, and what they used. Where a host writes vectors otherwise than they were
-// asked for, they are written anew; else every byte of them stays.
+// Relays embeddings and reads their usage. Vectors are rewritten only if a host uses another encoding than requested;
+// otherwise every byte stays.
 import { base64Of, floatsOf, vectorIn } from "../../../canonical/embedding.ts"
 import { isObject, type Json } from "../../../canonical/json.ts"
 import { findMember, type JsonOutline } from "../../../transport/json/json-scan.ts"
@@ -33,7 +33,7 @@ export function relayAnswer(
 
 const FIRST = /"embedding"\s*:\s*(["[])/
 
-/** The first tells of all. */
+/** The first vector represents all. */
 function isWrittenOtherwise(data: string, packs: boolean): boolean {
   const [, opening] = FIRST.exec(data) ?? []
   return opening !== undefined && (opening === '"') !== packs

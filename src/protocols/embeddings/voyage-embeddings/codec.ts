@@ -1,4 +1,4 @@
-// Voyage's embeddings: OpenAI's in other words, and strict about words it does not know.
+// Voyage's embeddings: OpenAI's with other member names; unknown members are refused.
 import type { EmbeddingUpstream } from "../../embedding-codec.ts"
 import { vectorCodec } from "../../openai/openai-vectors.ts"
 

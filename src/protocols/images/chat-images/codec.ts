@@ -1,5 +1,5 @@
-// Images from models that draw within a conversation: what is to be drawn is said as a user's only turn, in the words of
-// a codec for chat, and of the answer the images are taken.
+// Images from chat models: the prompt is sent as the only user turn by a chat codec, and the images are taken from the
+// response.
 
 import type { ChatRequest } from "../../../canonical/chat/chat-request.ts"
 import type { ChatResponse } from "../../../canonical/chat/chat-response.ts"
@@ -11,12 +11,12 @@ import type { ImageRequestContext, ImageUpstream } from "../../image-codec.ts"
 import { reportImageExtra } from "../image-list.ts"
 import { type ImageShape, type SupportedShapes, shapeOf } from "../image-shape.ts"
 
-/** How a protocol of chat is told to draw. */
+/** The request for images in a chat protocol. */
 interface ChatImageDialect {
-  /** For what has no word there. */
+  /** The vendor's name, for losses. */
   readonly vendor: string
   /** Adds to a request that it is to be answered with an image of this shape. */
-  asking(body: JsonObject, shape: ImageShape | undefined, context: ImageRequestContext): JsonObject
+  requestImages(body: JsonObject, shape: ImageShape | undefined, context: ImageRequestContext): JsonObject
 }
 
 const RATIOS = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"]
@@ -31,7 +31,7 @@ function shapesOf(model: string): SupportedShapes {
 export function geminiImages(codec: UpstreamCodec): ImageUpstream {
   return imagesOf(codec, {
     vendor: "Gemini",
-    asking(body, shape) {
+    requestImages(body, shape) {
       const imageConfig = shape && {
         aspectRatio: shape.ratio,
         ...(shape.resolution !== "1K" && { imageSize: shape.resolution }),
@@ -46,17 +46,17 @@ export function geminiImages(codec: UpstreamCodec): ImageUpstream {
 export function completionImages(codec: UpstreamCodec): ImageUpstream {
   return imagesOf(codec, {
     vendor: "This host",
-    asking(body, shape, { speaks }) {
+    requestImages(body, shape, { returnsText }) {
       const image_config = shape && {
         aspect_ratio: shape.ratio,
         ...(shape.resolution !== "1K" && { image_size: shape.resolution }),
       }
-      return { ...body, modalities: speaks ? ["image", "text"] : ["image"], ...(image_config && { image_config }) }
+      return { ...body, modalities: returnsText ? ["image", "text"] : ["image"], ...(image_config && { image_config }) }
     },
   })
 }
 
-function imagesOf(codec: UpstreamCodec, { vendor, asking }: ChatImageDialect): ImageUpstream {
+function imagesOf(codec: UpstreamCodec, { vendor, requestImages: asking }: ChatImageDialect): ImageUpstream {
   return {
     fates: fatesOf(codec, vendor),
     mostAtOnce: () => 1,
@@ -84,12 +84,12 @@ function fatesOf({ fates }: UpstreamCodec, vendor: string): ImageFates {
     format: chooses,
     compression: chooses,
     background: { fate: "refused", note: `${vendor} does not support transparent backgrounds` },
-    // The codec for chat names it where it is lost.
+    // The chat codec reports its loss.
     endUser: { fate: "mapped", note: fates.endUser.note },
   }
 }
 
-/** None of it is known of a model that draws, nor matters to one turn. */
+/** Chat settings that do not matter for a single turn of image generation. */
 const CONTEXT = { stream: false, streamUsage: "sent", minter: "", maxOutputTokens: 32_768, reasons: false } as const
 
 function drawingRequest(prompt: string, endUser: string | undefined): ChatRequest {
@@ -108,7 +108,7 @@ function shapeIn(size: ImageSize | undefined, { model, losses }: ImageRequestCon
   return size && shapeOf(size, shapesOf(model), losses)
 }
 
-/** A prompt that was blocked has no candidates. */
+/** The response to a blocked prompt has no candidates. */
 function imagesInResponse({ candidates }: ChatResponse): { images: DrawnImage[]; isFiltered?: boolean } {
   const images = candidates.flatMap(({ parts }) => parts.filter(isImage).flatMap(toDrawnImage))
   const isFiltered =
@@ -118,7 +118,7 @@ function imagesInResponse({ candidates }: ChatResponse): { images: DrawnImage[];
 }
 
 function isImage(part: ContentPart): part is MediaPart {
-  // What is drawn in thought is not the answer.
+  // Images in reasoning are not part of the response.
   return part.kind === "media" && part.media === "image" && part.extra?.members.thought !== true
 }
 

@@ -22,21 +22,21 @@ export const fireworksImagesUpstream: ImageUpstream = {
   },
   mostAtOnce: () => 1,
   takesForm: () => false,
-  // A model's name there is a path.
+  // A model's name is a path at this host.
   operationFor: (model) => ({
     operation: "images",
     path: `/workflows/${model.split("/").map(encodeURIComponent).join("/")}/text_to_image`,
     headers: NO_HEADERS,
   }),
   encodeRequest({ prompt, settings: { size }, extra }, { losses }) {
-    // What is not OpenAI's is mostly its own.
+    // Members that are not OpenAI's are mostly this host's own.
     return { prompt, ...(size && { aspect_ratio: shapeOf(size, SHAPES, losses).ratio }), ...extra?.members }
   },
   decodeResponse({ base64, finishReason }: JsonObject) {
     const isFiltered = finishReason === "CONTENT_FILTERED"
     if (typeof base64 !== "string" && !Array.isArray(base64)) return isFiltered ? { images: [], isFiltered } : undefined
     const several: readonly Json[] = typeof base64 === "string" ? [base64] : base64
-    // What is drawn of a prompt that is filtered is black.
+    // An image for a filtered prompt is black.
     return isFiltered ? { images: [], isFiltered } : { images: several.flatMap(imagesIn) }
   },
   decodeError,

@@ -1,4 +1,4 @@
-// Google's predict, in which Imagen is called, at AI Studio and at Vertex alike.
+// Google's predict interface for Imagen, at AI Studio and at Vertex alike.
 
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { DrawnImage, ImageFates, ImageRequest, ImageResponse } from "../../../canonical/image.ts"
@@ -70,7 +70,7 @@ function outputOf({ settings: { format, compression } }: ImageRequest): JsonObje
   }
 }
 
-/** Where all of them were filtered there may be none at all. */
+/** If all images were filtered, there may be no predictions. */
 function decodeResponse({ predictions = [], error }: JsonObject): ImageResponse | undefined {
   if (!Array.isArray(predictions) || (error !== undefined && error !== null)) return undefined
   const images = (predictions as readonly Json[]).flatMap(imagesIn)

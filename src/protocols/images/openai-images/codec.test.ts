@@ -5,10 +5,10 @@ import type { JsonObject } from "../../../canonical/json.ts"
 import { ingress, upstream } from "./codec.ts"
 import { decodeUsage, encodeUsage } from "./usage.ts"
 
-const context = { model: "dall-e-2", speaks: false, losses: [] }
+const context = { model: "dall-e-2", returnsText: false, losses: [] }
 
 describe("a request", () => {
-  test("a request that is read and written again is the same, with what is not known", () => {
+  test("a request decodes and encodes to the same, including unknown members", () => {
     const side = fc.integer({ min: 1, max: 4096 })
     const request = fc.record(
       {
@@ -27,19 +27,19 @@ describe("a request", () => {
       { requiredKeys: ["prompt", "n"] },
     )
     fc.assert(
-      fc.property(request, (said) => {
-        const read = ingress.decodeRequest({ model: "a/b", provider: {}, ...said } as JsonObject)
-        expect(upstream.encodeRequest(read, context)).toEqual({ model: "dall-e-2", ...said } as JsonObject)
+      fc.property(request, (body) => {
+        const read = ingress.decodeRequest({ model: "a/b", provider: {}, ...body } as JsonObject)
+        expect(upstream.encodeRequest(read, context)).toEqual({ model: "dall-e-2", ...body } as JsonObject)
       }),
     )
   })
 
-  test("a request that leaves to the model what it may, asks for nothing", () => {
+  test("settings with the value auto are decoded as absent", () => {
     const read = ingress.decodeRequest({ prompt: "x", size: "auto", quality: "auto", background: "auto", n: null })
     expect(read).toEqual({ prompt: "x", count: 1, settings: {} })
   })
 
-  test("a request is not told how to answer where that is refused", () => {
+  test("the response form is not sent to models that refuse it", () => {
     const read = ingress.decodeRequest({ prompt: "x", response_format: "url" })
     expect(upstream.encodeRequest(read, { ...context, model: "gpt-image-1" })).toEqual({
       model: "gpt-image-1",
@@ -55,7 +55,7 @@ describe("a request", () => {
     ["output_format", "tiff"],
     ["output_format", "constructor"],
     ["background", "green"],
-  ])("a request with %s %s means nothing to another wire", (param, value) => {
+  ])("a request with %s %s is refused", (param, value) => {
     const read = () => ingress.decodeRequest({ prompt: "x", [param]: value })
     expect(read).toThrow(GatewayError)
     expect(read).toThrow(`\`${param}\` must be`)
@@ -72,13 +72,13 @@ describe("an answer", () => {
     [undefined, [{ b64_json: "/9j/", revised_prompt: "a fox" }, { url: "https://a.example/x.png" }]],
     ["bytes", [{ b64_json: "/9j/", revised_prompt: "a fox" }, { url: "https://a.example/x.png" }]],
     ["url", [{ url: "data:image/jpeg;base64,/9j/", revised_prompt: "a fox" }, { url: "https://a.example/x.png" }]],
-  ] as const)("an answer gives images in the form asked for: %s", (form, data) => {
+  ] as const)("a response has images in the requested form: %s", (form, data) => {
     expect(ingress.encodeResponse({ images }, { form, unixTime: 5 })).toEqual({ created: 5, data: [...data] })
   })
 
-  test("an answer that is read and written again says the same, but for what is not its images'", () => {
-    const said = { data: [{ b64_json: "/9j/" }], size: "1024x1024", output_format: "jpeg", id: "x", model: "upstream" }
-    const read = upstream.decodeResponse(said)
+  test("a response decodes and encodes to the same, except for members that are not about its images", () => {
+    const body = { data: [{ b64_json: "/9j/" }], size: "1024x1024", output_format: "jpeg", id: "x", model: "upstream" }
+    const read = upstream.decodeResponse(body)
     if (!read) throw new Error("it is an answer")
     expect(ingress.encodeResponse(read, { form: undefined, unixTime: 5 })).toEqual({
       created: 5,
@@ -89,7 +89,7 @@ describe("an answer", () => {
     expect(upstream.decodeResponse({ error: { message: "No." } })).toBeUndefined()
   })
 
-  test("an answer tells what was used as it was told", () => {
+  test("the usage of a response is kept as reported", () => {
     const count = fc.nat()
     const usage = fc.record({ input: count, imageInput: count, output: count, imageOutput: count })
     fc.assert(fc.property(usage, (used) => expect(decodeUsage(encodeUsage(used))).toEqual(used)))

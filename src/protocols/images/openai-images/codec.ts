@@ -1,4 +1,4 @@
-// OpenAI's images where they are said again to another upstream, or to the same one in other words or several calls.
+// OpenAI's images in the image lane: for other upstreams, or for the same one with other members or in several calls.
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import {
   addressOf,
@@ -44,9 +44,9 @@ export const ingress: ImageIngress = {
 }
 
 function encodeImage({ source, revisedPrompt }: DrawnImage, { form }: ImageResponseContext): JsonObject {
-  const told = revisedPrompt === undefined ? {} : { revised_prompt: revisedPrompt }
+  const promptMember = revisedPrompt === undefined ? {} : { revised_prompt: revisedPrompt }
   const inBytes = source.at === "inline" && form !== "url"
-  return inBytes ? { b64_json: source.base64, ...told } : { url: addressOf(source), ...told }
+  return inBytes ? { b64_json: source.base64, ...promptMember } : { url: addressOf(source), ...promptMember }
 }
 
 function encodeImageUsage(usage: Usage | undefined): JsonObject {
@@ -77,7 +77,7 @@ function definedSettings(settings: OptionalMembers<ImageSettings>): ImageSetting
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
 }
 
-/** `auto` is what comes where nothing is said. */
+/** `auto` is the default. */
 function wordOf(value: Json | undefined): string | undefined {
   return typeof value === "string" && value !== "auto" ? value : undefined
 }
@@ -121,14 +121,14 @@ const fates: ImageFates = {
   endUser: { fate: "mapped", note: "`user`" },
 }
 
-/** What an answer says of all its images. */
+/** Members of a response that apply to all its images. */
 const RESPONSE_MEMBERS = ["background", "output_format", "quality", "size"]
 const MOST = 10
 
 export const upstream: ImageUpstream = {
   fates,
   mostAtOnce: (model) => (model.includes("dall-e-3") ? 1 : MOST),
-  // These refuse the word, and answer with bytes.
+  // These models refuse the member and return bytes.
   takesForm: (model) => !/gpt-image|chatgpt-image/.test(model),
   operationFor: () => ({ operation: "images", path: "/images/generations", headers: NO_HEADERS }),
   encodeRequest({ prompt, count, form, settings, extra }, { model }) {
@@ -151,10 +151,10 @@ export const upstream: ImageUpstream = {
     const images = readImageList(body)
     if (!images) return undefined
     const usage = decodeUsage(body.usage)
-    const told = Object.fromEntries(
+    const members = Object.fromEntries(
       RESPONSE_MEMBERS.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])),
     )
-    return { images, ...(usage && { usage }), extra: { protocol: PROTOCOL, members: told as JsonObject } }
+    return { images, ...(usage && { usage }), extra: { protocol: PROTOCOL, members: members as JsonObject } }
   },
   decodeError,
 }

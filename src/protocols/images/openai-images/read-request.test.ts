@@ -15,7 +15,7 @@ function refusal(body: object): string {
   }
 }
 
-test("each member has its bounds", () => {
+test("each member has bounds", () => {
   const cases: [object, string][] = [
     [{ n: 2, size: "1024x1024", quality: "high", response_format: "b64_json", background: "transparent" }, "accepted"],
     [{ prompt: undefined }, "missing_parameter prompt"],
@@ -36,7 +36,7 @@ test("each member has its bounds", () => {
   for (const [body, expected] of cases) expect([body, refusal(body)]).toEqual([body, expected])
 })
 
-test("images pass untouched, and what they used is told apart", () => {
+test("images are relayed unchanged, and their usage is split", () => {
   const usage = '{"input_tokens":20,"input_tokens_details":{"text_tokens":12,"image_tokens":8},"output_tokens":100}'
   const text = `{"created":1,"data":[{"b64_json":"AA=="}],"usage":${usage}}`
   const outlined = outlineJson(text)

@@ -1,4 +1,4 @@
-// Checks a request for images and reads the few members the gateway acts on.
+// Checks a request for images and reads the members that the gateway needs.
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { ImageForm } from "../../../canonical/image.ts"
 import type { Json, JsonObject } from "../../../canonical/json.ts"
@@ -16,7 +16,7 @@ import {
 } from "../../field-checks.ts"
 import { readIdentifiers, readModelChoice, summarizeUnaryRequest } from "../../gateway-extension.ts"
 
-/** A request may name no model: the operator says which draws then. */
+/** A request may name no model: then the operator's choice is used. */
 const OPERATORS_CHOICE = ""
 
 export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "rest">): RequestSummary {
@@ -24,7 +24,7 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
     const { model, routing } = readModelChoice(body, { usual: OPERATORS_CHOICE, rest: envelope?.rest })
     const identifiers = readIdentifiers(body, ["user"])
     prompt(body.prompt)
-    const asks = { candidates: count(body.n) ?? 1 }
+    const outputLimits = { candidates: count(body.n) ?? 1 }
     size(body.size)
     quality(body.quality)
     const choosesForm = responseFormat(body.response_format) !== undefined
@@ -33,12 +33,12 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
     background(body.background)
     user(body.user)
     if (stream(body.stream)) throw streamingUnsupported()
-    const reading = summarizeUnaryRequest({ operation: "images", model, routing, asks, identifiers })
+    const reading = summarizeUnaryRequest({ operation: "images", model, routing, outputLimits, identifiers })
     return choosesForm ? { ...reading, draws: { choosesForm } } : reading
   })
 }
 
-/** How images are to be given, of a word that was found sound. */
+/** The form of the images, from a validated value. */
 export function formOf(word: Json | undefined): ImageForm | undefined {
   if (word === undefined) return undefined
   return word === "url" ? "url" : "bytes"

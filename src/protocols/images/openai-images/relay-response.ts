@@ -1,4 +1,4 @@
-// Images as they pass in the relay lane: nothing in them names a model, so nothing is changed.
+// Relays images: the response names no model, so nothing changes.
 import { findMember, type JsonOutline } from "../../../transport/json/json-scan.ts"
 import type { RelayedResponse } from "../../contract.ts"
 import { memberValue } from "../../response-member.ts"

@@ -26,7 +26,7 @@ export const togetherImagesUpstream: ImageUpstream = {
       ...(size && { width: size.width, height: size.height }),
       ...(format && { output_format: format }),
       ...(form && { response_format: form === "url" ? "url" : "base64" }),
-      // What is not OpenAI's is mostly its own.
+      // Members that are not OpenAI's are mostly this host's own.
       ...extra?.members,
     }
   },

@@ -12,7 +12,7 @@ const SHAPES: SupportedShapes = {
   resolutions: ["1K", "2K"],
 }
 
-/** OpenAI's older models had two other words. */
+/** OpenAI's older models had two other values. */
 const QUALITIES: Readonly<Record<string, string>> = { low: "low", medium: "medium", high: "high", hd: "high" }
 
 function qualityOf(word: string | undefined, losses: Losses): string | undefined {
@@ -46,7 +46,7 @@ export const xaiImagesUpstream: ImageUpstream = {
       ...(word !== undefined && { quality: word }),
       ...(form && { response_format: form === "url" ? "url" : "b64_json" }),
       ...(endUser !== undefined && { user: endUser }),
-      // What is not OpenAI's is mostly its own.
+      // Members that are not OpenAI's are mostly this host's own.
       ...extra?.members,
     }
   },

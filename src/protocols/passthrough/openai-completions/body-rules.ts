@@ -1,4 +1,4 @@
-// What a completions body may not say, and the members that have one spelling alone.
+// Rules for completions bodies: refused members, and members with only one spelling.
 import { guardBody } from "../../body-rules.ts"
 import { ACCOUNT_OBJECTS, refusedAtTop } from "../../gateway-extension.ts"
 

@@ -1,5 +1,5 @@
-// OpenAI's completions of a prompt, which chat has superseded. It is relayed, and said in no other protocol: what a model
-// makes of a text as it stands is not what it answers to a message.
+// OpenAI's completions of a prompt, which chat has superseded. They are only relayed, never translated: completing a
+// text is not the same as answering a message.
 import type { Protocol } from "../../contract.ts"
 import { decodeError, encodeError } from "../../openai/openai-errors.ts"
 import { bodyGuard } from "./body-rules.ts"

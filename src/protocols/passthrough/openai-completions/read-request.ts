@@ -1,4 +1,4 @@
-// Checks a completions request and reads the few members the gateway acts on.
+// Checks a completions request and reads the members that the gateway needs.
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import type { JsonEdit } from "../../../transport/json/json-splice.ts"
 import type { OutputLimits, RelayTarget, RequestEnvelope, RequestSummary } from "../../contract.ts"
@@ -27,14 +27,14 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
     const { model, routing } = readModelChoice(body, { rest: envelope?.rest })
     const identifiers = readIdentifiers(body, OPENAI_IDENTIFIERS)
     const prompts = prompt(body.prompt)
-    const asks = checkSettings(body, prompts)
+    const outputLimits = checkSettings(body, prompts)
     return {
       operation: "completions",
       model,
       stream: stream(body.stream) ?? false,
       framing: "events",
-      usageAsked: streamOptions(body.stream_options) ?? false,
-      asks,
+      usageRequested: streamOptions(body.stream_options) ?? false,
+      outputLimits,
       ...(identifiers && { identifiers }),
       routing,
       headers: NO_HEADERS,
@@ -52,12 +52,12 @@ function checkSettings(body: JsonObject, prompts: number): OutputLimits {
   echo(body.echo)
   logprobs(body.logprobs)
   user(body.user)
-  // Those that are made to choose from are billed like those that are shown.
-  const made = Math.max(candidates(body.n) ?? 1, bestOf(body.best_of) ?? 1)
-  return { maxOutputTokens: maxTokens(body.max_tokens), candidates: made * prompts }
+  // Candidates that a host generates to choose from are billed like those it returns.
+  const perPrompt = Math.max(candidates(body.n) ?? 1, bestOf(body.best_of) ?? 1)
+  return { maxOutputTokens: maxTokens(body.max_tokens), candidates: perPrompt * prompts }
 }
 
-/** How many there are. */
+/** Returns the number of prompts. */
 const prompt = required("prompt", (value) => {
   if (typeof value === "string" || isTokens(value)) return 1
   const several = Array.isArray(value) && value.length > 0 && (value.every(isText) || value.every(isTokens))
@@ -68,7 +68,7 @@ const temperature = optional("temperature", number({ min: 0, max: 2 }))
 const topP = optional("top_p", number({ min: 0, max: 1 }))
 const frequencyPenalty = optional("frequency_penalty", number({ min: -2, max: 2 }))
 const presencePenalty = optional("presence_penalty", number({ min: -2, max: 2 }))
-/** None are asked for by who wants to know how likely the prompt is. */
+/** 0 is for callers who only want the log probabilities of the prompt. */
 const maxTokens = optional("max_tokens", integer({ min: 0 }))
 const candidates = optional("n", integer({ min: 1 }))
 const bestOf = optional("best_of", integer({ min: 1 }))
@@ -98,7 +98,7 @@ function isTokens(value: Json): boolean {
 
 export function requestEdits(reading: RequestSummary, target: RelayTarget): JsonEdit[] {
   const edits = gatewayEdits(reading, target)
-  if (reading.stream && !reading.usageAsked && target.streamUsage === "ask") {
+  if (reading.stream && !reading.usageRequested && target.streamUsage === "ask") {
     edits.push({ path: ["stream_options", "include_usage"], set: "true" })
   }
   return edits

@@ -17,7 +17,7 @@ export function relayAnswer(text: string, outlined: JsonOutline, { model }: Rela
     text: passed,
     usage,
     model: memberText(text, outlined, "model"),
-    said: () => decodeByteText(textOfChoices(memberValue(text, outlined, "choices"))),
+    transcript: () => decodeByteText(textOfChoices(memberValue(text, outlined, "choices"))),
   }
 }
 

@@ -1,4 +1,4 @@
-// A streamed completion in the relay lane: what is read of its events along the way, and what of each passes.
+// Relays a streamed completion: decodes its events and edits its frames.
 
 import type { StreamEvent } from "../../../canonical/chat/stream-event.ts"
 import { isObject, type JsonObject } from "../../../canonical/json.ts"
@@ -12,7 +12,7 @@ import { decodeErrorBody, encodeError } from "../../openai/openai-errors.ts"
 import { brokenEvent, parseEvent } from "../../parse-event.ts"
 import { decodeUsage } from "./usage.ts"
 
-/** Clients take a comment line for a sign of life. */
+/** Clients accept a comment line as a keep-alive. */
 export const heartbeat = ": ping\n\n"
 const DONE = "[DONE]"
 
@@ -22,7 +22,7 @@ export function relayStream(context: RelayContext): StreamRelay {
     edit: (frame) => editCompletionFrame(frame, context),
     mayVary: new Map([["text", true]]),
     terminal: () => `data: ${DONE}\n\n`,
-    // No `[DONE]` after it: clients would take the stream for complete.
+    // No `[DONE]` follows: clients would consider the stream complete.
     errorFrame: (error) => encodeByteText(encodeSse({ data: JSON.stringify(encodeError(error)) })),
   }
 }
@@ -46,7 +46,7 @@ function observeCompletion(): StreamStep<SseFrame, StreamEvent> {
       const usage = decodeUsage(chunk.usage)
       return [...readCompletionChoices(chunk, candidates), ...(usage ? [{ type: "usage", usage } as const] : [])]
     },
-    /** Some hosts leave out the terminal event; an answer whose every candidate has ended is whole all the same. */
+    /** Some hosts omit the terminal event; a response is complete when every candidate has ended. */
     finish() {
       const isWhole = candidates.size > 0 && [...candidates.values()].every((state) => state === "ended")
       return isWhole && !ended ? end() : []
@@ -65,22 +65,23 @@ function readCompletionChoices({ choices }: JsonObject, candidates: Map<number, 
     if (!candidates.has(candidate)) events.push({ type: "part-start", ...at, start: { kind: "text" } })
     if (typeof text === "string" && text !== "") events.push({ type: "part-delta", ...at, text })
     const ends = typeof word === "string" && word !== ""
-    if (ends) events.push({ type: "part-end", ...at }, { type: "candidate-end", candidate, finish: finishOf(word) })
+    if (ends)
+      events.push({ type: "part-end", ...at }, { type: "candidate-end", candidate, finish: finishReasonOf(word) })
     candidates.set(candidate, ends ? "ended" : "open")
     return events
   })
 }
 
-function finishOf(word: string) {
+function finishReasonOf(word: string) {
   return { reason: word === "length" ? "length" : word === "content_filter" ? "filtered" : "stop", word } as const
 }
 
-function editCompletionFrame(frame: SseFrame, { model, reading: { usageAsked } }: RelayContext): string {
+function editCompletionFrame(frame: SseFrame, { model, reading: { usageRequested } }: RelayContext): string {
   const { raw, data } = frame
   const outlined = data === undefined || data === DONE ? undefined : outlineJson(data)
   if (data === undefined || !outlined) return raw
   const edits: JsonEdit[] = findMember(outlined, "model") ? [{ path: ["model"], set: asciiJson(model) }] : []
-  const usage = usageAsked ? undefined : findMember(outlined, "usage")
+  const usage = usageRequested ? undefined : findMember(outlined, "usage")
   if (usage) {
     const choices = findMember(outlined, "choices")
     const isEmpty = choices && /^\[\s*\]$/.test(data.slice(choices.valueStart, choices.end))

@@ -1,4 +1,4 @@
-// What a completion used: the prompt includes what was cached of it, the completion what was reasoned.
+// Usage of a completion: the prompt includes cached tokens, the completion includes reasoning.
 import { isObject, type Json } from "../../../canonical/json.ts"
 import type { Usage } from "../../../canonical/usage.ts"
 import { readCountDetails, readTokenCount, reportedUsage } from "../../usage/token-counts.ts"
@@ -7,7 +7,7 @@ export function decodeUsage(wire: Json | undefined): Usage | undefined {
   if (!isObject(wire)) return undefined
   const prompt = readTokenCount(wire, "prompt_tokens")
   const cacheRead = readTokenCount(readCountDetails(wire, "prompt_tokens_details"), "cached_tokens")
-  // A prompt whose likelihood is all that was asked for has no completion, and some hosts then leave this out.
+  // A request for log probabilities of the prompt has no completion, and some hosts then omit the count.
   const total = readTokenCount(wire, "total_tokens")
   const completion =
     readTokenCount(wire, "completion_tokens") ?? (total === undefined ? undefined : less(total, prompt))

@@ -8,11 +8,15 @@ const part = { type: "text", text: "x" }
 const picture = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }
 
 describe("a request", () => {
-  test.each([["a text"], [["two", "texts"]], [[part, picture]]])("a request may judge %j", (input) => {
-    expect(readRequest({ model: "a/b", input })).toMatchObject({ model: "a/b", stream: false, asks: { candidates: 1 } })
+  test.each([["a text"], [["two", "texts"]], [[part, picture]]])("a request may have the input %j", (input) => {
+    expect(readRequest({ model: "a/b", input })).toMatchObject({
+      model: "a/b",
+      stream: false,
+      outputLimits: { candidates: 1 },
+    })
   })
 
-  test("a request without a model is for the one that OpenAI would take", () => {
+  test("a request without a model uses OpenAI's default", () => {
     expect(readRequest({ input: "x" }).model).toBe("omni-moderation-latest")
   })
 
@@ -43,17 +47,17 @@ describe("an answer", () => {
     return outlined && relayAnswer(text, outlined, context)
   }
 
-  test("an answer passes with the model's name changed and nothing else", () => {
+  test("the relay replaces the model's name and nothing else", () => {
     const text = '{"id":"modr-1", "model":"omni-moderation-2024-09-26","results":[{"flagged":false,"odd":1.0}]}'
     expect(pass(text)).toEqual({ text: text.replace("omni-moderation-2024-09-26", "a/b") })
   })
 
-  test("an answer tells what was used, where its host does", () => {
-    const told = '"usage":{"prompt_tokens":7,"completion_tokens":0,"total_tokens":7}'
-    expect(pass(`{"id":"1","model":"m","results":[],${told}}`)?.usage).toMatchObject({ input: 7 })
+  test("the usage is read if the host reports it", () => {
+    const usage = '"usage":{"prompt_tokens":7,"completion_tokens":0,"total_tokens":7}'
+    expect(pass(`{"id":"1","model":"m","results":[],${usage}}`)?.usage).toMatchObject({ input: 7 })
   })
 
-  test("an answer without results is none", () => {
+  test("a body without results is not a response", () => {
     expect(pass('{"id":"1","error":{"message":"no"}}')).toBeUndefined()
   })
 })

@@ -1,5 +1,5 @@
-// OpenAI's moderations: what a text or an image might offend. It is relayed, and said in no other protocol: each host
-// judges by categories of its own.
+// OpenAI's moderations of a text or an image. They are only relayed, never translated: each host has its own
+// categories.
 import type { Protocol } from "../../contract.ts"
 import { gatewayEdits, rejectStreaming } from "../../gateway-extension.ts"
 import { decodeError, encodeError } from "../../openai/openai-errors.ts"

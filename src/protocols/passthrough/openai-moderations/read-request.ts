@@ -1,18 +1,18 @@
-// Checks a moderations request and reads the few members the gateway acts on.
+// Checks a moderations request and reads the members that the gateway needs.
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import type { RequestSummary } from "../../contract.ts"
 import { arrayOf, fieldMismatch, object, oneOf, required, runFieldChecks, string } from "../../field-checks.ts"
 import { readModelChoice, summarizeUnaryRequest } from "../../gateway-extension.ts"
 
-/** What OpenAI takes where no model is named. */
+/** OpenAI's default model. */
 const USUAL_MODEL = "omni-moderation-latest"
 
 export function readRequest(body: JsonObject): RequestSummary {
   return runFieldChecks(() => {
     const { model, routing } = readModelChoice(body, { usual: USUAL_MODEL })
     input(body.input)
-    const asks = { maxOutputTokens: 0, candidates: 1 }
-    return summarizeUnaryRequest({ operation: "moderations", model, routing, asks })
+    const outputLimits = { maxOutputTokens: 0, candidates: 1 }
+    return summarizeUnaryRequest({ operation: "moderations", model, routing, outputLimits })
   })
 }
 

@@ -1,4 +1,4 @@
-// A judgement as it passes in the relay lane. OpenAI does not say what it used; others do.
+// Relays a moderation. OpenAI does not report usage; other hosts do.
 import { isObject } from "../../../canonical/json.ts"
 import type { Usage } from "../../../canonical/usage.ts"
 import { findMember, type JsonOutline } from "../../../transport/json/json-scan.ts"

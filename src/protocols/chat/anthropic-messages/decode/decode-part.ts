@@ -1,4 +1,4 @@
-// One content block, of a request or an answer, as a part. What is no block of a kind known here stays whole as foreign.
+// Decodes one content block of a request or response. An unknown block stays whole as a foreign part.
 
 import type {
   CacheMark,
@@ -15,9 +15,9 @@ import { ownExtra, PROTOCOL } from "../passthrough-fields.ts"
 import { sealIn } from "../seals.ts"
 
 export interface BlockOrigin {
-  /** Where it stands in the caller's request. */
+  /** Path in the caller's request. */
   readonly at?: string
-  /** Who makes the seals of an answer; absent in a request. */
+  /** The minter of a response's seals; absent in a request. */
   readonly minter?: string
 }
 
@@ -53,14 +53,14 @@ interface PartBaseMembers {
   readonly extra?: PassthroughFields
 }
 
-/** What any part has; called last, when all the rest was taken. */
+/** Members of every part; called last, when the others have been claimed. */
 function partBaseMembers(held: FieldClaim, block: JsonObject, { at }: BlockOrigin): PartBaseMembers {
   const cacheMark = takeCacheMark(held, block)
   const extra = held.rest(PROTOCOL)
   return { ...(at !== undefined && { at }), ...(cacheMark && { cacheMark }), ...(extra && { extra }) }
 }
 
-/** A mark of another kind than is known stays where it is. */
+/** An unknown kind of cache mark passes through. */
 export function takeCacheMark(held: FieldClaim, { cache_control: mark }: JsonObject): CacheMark | undefined {
   if (mark === undefined) return undefined
   if (mark === null) {
@@ -129,7 +129,7 @@ function remoteCall(block: JsonObject, origin: BlockOrigin): ToolCallPart | unde
   return call && { ...call, server }
 }
 
-/** What is so where nothing is said. */
+/** A direct caller is the default. */
 function isDirect(caller: Json | undefined): boolean {
   return isObject(caller) && caller.type === "direct" && Object.keys(caller).length === 1
 }
@@ -147,7 +147,7 @@ function toolResult(block: JsonObject, origin: BlockOrigin): ContentPart | undef
   return { kind: "tool-result", callId, parts: parts ?? [], isError, ...partBaseMembers(held, block, origin) }
 }
 
-/** A string or a list of blocks; undefined for what is neither. */
+/** A string or a list of blocks; undefined otherwise. */
 export function decodeContent(content: Json | undefined, { at, minter }: BlockOrigin): ContentPart[] | undefined {
   const inside = at === undefined ? undefined : `${at}.content`
   if (typeof content === "string") {
@@ -164,7 +164,7 @@ export function decodeContent(content: Json | undefined, { at, minter }: BlockOr
 
 const RESULT = "_tool_result"
 
-/** What a tool that the provider runs has found. Its content is sealed in part, so only the vendor reads it. */
+/** The result of a tool that the provider ran. Its content is partly sealed, so only the vendor can read it. */
 function serverResult(block: JsonObject, type: string, origin: BlockOrigin): ContentPart | undefined {
   const { tool_use_id: callId, content } = block
   if (!type.endsWith(RESULT) || typeof callId !== "string") return undefined
@@ -185,7 +185,7 @@ function serverResult(block: JsonObject, type: string, origin: BlockOrigin): Con
 
 const REMOTE_RESULT = `mcp${RESULT}`
 
-/** What a remote server's tool said; of the vendor's own tools that is sealed. */
+/** The text that a remote server's tool returned; for the vendor's own tools it is sealed. */
 function remoteText(type: string, content: Json): ContentPart[] {
   const text = type === REMOTE_RESULT ? joinTexts(content) : undefined
   return text === undefined ? [] : [{ kind: "text", text }]
@@ -198,7 +198,7 @@ function searchResult(block: JsonObject, origin: BlockOrigin): ContentPart | und
   return passagePart(block, { origin, names: ["title", "source", "content"], text: `Source: ${source}\n\n${text}` })
 }
 
-/** A document whose source is a list of blocks. */
+/** A document with a list of blocks as its source. */
 function documentOfBlocks(block: JsonObject, origin: BlockOrigin): ContentPart | undefined {
   const { source } = block
   const text = isObject(source) && source.type === "content" ? joinTexts(source.content) : undefined
@@ -240,7 +240,7 @@ function mediaPart(block: JsonObject, { origin, media }: BlockMediaOrigin): Medi
   const named = media === "document" && typeof block.title === "string"
   if (named) held.take("title")
   const { extra, ...rest } = partBaseMembers(held, block, origin)
-  // What is left of the source goes back into it.
+  // Unclaimed members of the source return to it.
   const left = from.rest(PROTOCOL)
   const members = { ...extra?.members, ...(left && { source: left.members }) }
   return {
@@ -272,7 +272,7 @@ function mediaSource({ type, media_type, data, url, file_id }: JsonObject, from:
   return { at: "inline", mediaType: media_type, base64: data }
 }
 
-/** The block's claim, its type and these members taken. */
+/** Claims the block's type and these members. */
 function claimBlock(block: JsonObject, ...names: readonly string[]): FieldClaim {
   const held = claimFields(block)
   held.take("type")

@@ -4,7 +4,7 @@ import { decoded, rich } from "../codec.fixture.ts"
 import { encloseCallSeal } from "../seals.ts"
 
 const plain = { model: "a/b", max_tokens: 9, messages: [{ role: "user", content: "hi" }] }
-const saying = (...content: object[]) => decoded({ ...plain, messages: [{ role: "user", content }] }).turns[0]?.parts
+const decodeOne = (...content: object[]) => decoded({ ...plain, messages: [{ role: "user", content }] }).turns[0]?.parts
 
 test("a plain request is decoded", () => {
   expect(decoded({ ...plain, stream: true, provider: { routing: "cost", fallback: ["c/d"] } })).toEqual({
@@ -19,7 +19,7 @@ test("a plain request is decoded", () => {
   })
 })
 
-test("what has no canonical word rides along", () => {
+test("members without a canonical counterpart pass through", () => {
   expect(decoded(rich).extra?.members).toEqual({
     output_config: { task_budget: { total: 1 } },
     metadata: { other: 1 },
@@ -44,7 +44,7 @@ test("every setting is decoded", () => {
   })
 })
 
-describe("how hard to think", () => {
+describe("reasoning settings", () => {
   const cases: [object, object | undefined][] = [
     [{}, undefined],
     [{ thinking: { type: "disabled" } }, { effort: "none" }],
@@ -55,15 +55,15 @@ describe("how hard to think", () => {
     [{ thinking: { type: "disabled" }, output_config: { effort: "low" } }, { effort: "none" }],
     [{ thinking: { type: "between_tools" } }, undefined],
   ]
-  for (const [said, expected] of cases) {
-    test(JSON.stringify(said), () => {
-      const { reasoning } = decoded({ ...plain, ...said }).settings
+  for (const [members, expected] of cases) {
+    test(`the settings ${JSON.stringify(members)} are decoded`, () => {
+      const { reasoning } = decoded({ ...plain, ...members }).settings
       expect(reasoning as object | undefined).toEqual(expected)
     })
   }
 })
 
-test("instructions keep their cache marks, and stand amid the turns where they were put", () => {
+test("instructions keep their cache marks and their position among the turns", () => {
   const { instructions, turns } = decoded(rich)
   expect(instructions).toEqual([
     { kind: "text", at: "system[0]", text: "be kind", cacheMark: {} },
@@ -76,17 +76,17 @@ test("instructions keep their cache marks, and stand amid the turns where they w
   })
 })
 
-describe("content", () => {
+describe("content blocks", () => {
   const at = "messages[0].content[0]"
   const extra = (members: object) => ({ protocol: "anthropic-messages", members })
   const cases: [string, object, object][] = [
     [
-      "a picture",
+      "an image",
       { type: "image", source: { type: "base64", media_type: "image/png", data: "AA==" } },
       { kind: "media", at, media: "image", source: { at: "inline", mediaType: "image/png", base64: "AA==" } },
     ],
     [
-      "a document, named",
+      "a document with a title",
       { type: "document", title: "T", citations: { enabled: true }, source: { type: "url", url: "https://a" } },
       {
         kind: "media",
@@ -98,7 +98,7 @@ describe("content", () => {
       },
     ],
     [
-      "a document of text",
+      "a text document",
       { type: "document", source: { type: "text", media_type: "text/plain", data: "x" } },
       { kind: "media", at, media: "document", source: { at: "text", mediaType: "text/plain", text: "x" } },
     ],
@@ -108,12 +108,12 @@ describe("content", () => {
       { kind: "tool-call", at, id: "i", name: "n", arguments: '{"a":1}', runsAt: "client" },
     ],
     [
-      "a call the provider ran",
+      "a call that the provider ran",
       { type: "server_tool_use", id: "i", name: "web_search", input: {} },
       { kind: "tool-call", at, id: "i", name: "web_search", arguments: "{}", runsAt: "provider" },
     ],
     [
-      "what such a call found",
+      "the result of a call that the provider ran",
       { type: "web_search_tool_result", tool_use_id: "i", content: [{ url: "u" }] },
       {
         kind: "tool-result",
@@ -125,7 +125,7 @@ describe("content", () => {
       },
     ],
     [
-      "a result with a picture, in error",
+      "a failed result with an image",
       {
         type: "tool_result",
         tool_use_id: "i",
@@ -141,34 +141,34 @@ describe("content", () => {
       },
     ],
     [
-      "a thought",
+      "a thinking block",
       { type: "thinking", thinking: "hm", signature: "s" },
       { kind: "reasoning", at, form: "full", text: "hm", sealed: { mintedBy: "anthropic-messages", data: "s" } },
     ],
     [
-      "a thought with a seal of another's",
+      "a thinking block with another minter's seal",
       { type: "thinking", thinking: "hm", signature: encloseSeal({ mintedBy: "google", data: "s" }) },
       { kind: "reasoning", at, form: "full", text: "hm", sealed: { mintedBy: "google", data: "s" } },
     ],
     [
-      "a hidden thought with a seal of another's",
+      "a redacted block with another minter's seal",
       { type: "redacted_thinking", data: encloseSeal({ mintedBy: "openai", data: "s" }) },
       { kind: "reasoning", at, form: "hidden", text: "", sealed: { mintedBy: "openai", data: "s" } },
     ],
     [
-      "a block nobody knows",
+      "an unknown block",
       { type: "tomorrow", x: 1 },
       { kind: "foreign", at, protocol: "anthropic-messages", value: { type: "tomorrow", x: 1 } },
     ],
   ]
   for (const [name, block, expected] of cases) {
-    test(name, () => expect(saying(block)?.[0] as object).toEqual(expected))
+    test(`${name} is decoded`, () => expect(decodeOne(block)?.[0] as object).toEqual(expected))
   }
 
-  test("a call's seal is put back onto the call", () => {
+  test("the seal of a call is put back on the call", () => {
     const sealed = { mintedBy: "google", data: "s" }
     expect(
-      saying(
+      decodeOne(
         { type: "tool_use", id: "i", name: "n", input: {} },
         { type: "redacted_thinking", data: encloseCallSeal("i", sealed) },
         { type: "text", text: "x" },
@@ -180,7 +180,7 @@ describe("content", () => {
   })
 })
 
-test("tools: the caller's own, and the vendor's by what they do", () => {
+test("tools are decoded: the caller's own, and the vendor's by kind", () => {
   const { tools, toolChoice } = decoded(rich)
   expect(tools.map((tool) => (tool.kind === "hosted" ? `${tool.name} ${tool.purpose}` : tool.name))).toEqual([
     "f",

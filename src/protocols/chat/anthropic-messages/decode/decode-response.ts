@@ -1,11 +1,11 @@
-// A whole answer of the vendor's, in canonical words.
+// Decodes a whole response.
 
 import type { ChatResponse } from "../../../../canonical/chat/chat-response.ts"
 import type { Json, JsonObject } from "../../../../canonical/json.ts"
 import { claimFields } from "../../../../canonical/passthrough-fields.ts"
 import type { UpstreamResponseContext } from "../../../chat-codec.ts"
+import { decodeFinish } from "../finish-reasons.ts"
 import { PROTOCOL } from "../passthrough-fields.ts"
-import { decodeFinish } from "../relay-response.ts"
 import { decodeUsage, serverToolUse } from "../usage.ts"
 import { decodeBlock } from "./decode-part.ts"
 

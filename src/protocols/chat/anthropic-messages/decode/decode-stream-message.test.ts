@@ -15,14 +15,14 @@ const closing = { type: "message_delta", delta: { stop_reason: "end_turn" }, usa
 const block = (index: number, content_block: object) => ({ type: "content_block_start", index, content_block })
 const delta = (index: number, change: object) => ({ type: "content_block_delta", index, delta: change })
 const stop = (index: number) => ({ type: "content_block_stop", index })
-const said = (...data: MessageEventData): readonly ContentPart[] =>
+const partsOf = (...data: MessageEventData): readonly ContentPart[] =>
   assembleResponse(readStream([events(opening, ...data, closing, { type: "message_stop" })])).candidates[0]?.parts ?? []
 
-describe("a stream tells", () => {
+describe("the parts of a stream are decoded", () => {
   const own = (value: object) => ({ kind: "foreign", protocol: "anthropic-messages", value })
   const cases: [string, MessageEventData, object[]][] = [
     [
-      "a redacted thought",
+      "a redacted thinking block",
       [block(0, { type: "redacted_thinking", data: "d" }), stop(0)],
       [{ kind: "reasoning", form: "hidden", text: "", sealed: { mintedBy: "anthropic", data: "redacted:d" } }],
     ],
@@ -48,7 +48,7 @@ describe("a stream tells", () => {
       ],
     ],
     [
-      "what a tool of the provider's found",
+      "the result of a tool that the provider ran",
       [block(0, { type: "web_search_tool_result", tool_use_id: "i", content: [{ url: "u" }] }), stop(0)],
       [{ kind: "tool-result", callId: "i", name: "web_search", isError: false, parts: [own([{ url: "u" }])] }],
     ],
@@ -62,7 +62,7 @@ describe("a stream tells", () => {
       [{ kind: "tool-call", id: "i", name: "f", arguments: "{}", runsAt: "client" }],
     ],
     [
-      "a call through a server of the caller's",
+      "a call of a remote server's tool",
       [block(0, { type: "mcp_tool_use", id: "i", name: "f", server_name: "s", input: {} }), stop(0)],
       [
         {
@@ -76,7 +76,7 @@ describe("a stream tells", () => {
       ],
     ],
     [
-      "a block nobody knows, whole once it is",
+      "an unknown block, when it is complete,",
       [
         block(0, { type: "compaction", content: null }),
         delta(0, { type: "compaction_delta", content: "a" }),
@@ -86,10 +86,11 @@ describe("a stream tells", () => {
       [own({ type: "compaction", content: "ab" })],
     ],
   ]
-  for (const [name, data, expected] of cases) test(name, () => expect(said(...data) as object[]).toEqual(expected))
+  for (const [name, data, expected] of cases)
+    test(`${name} is decoded`, () => expect(partsOf(...data) as object[]).toEqual(expected))
 })
 
-describe("a host may", () => {
+describe("deviations of hosts are tolerated", () => {
   const text = (words: string) => ({ kind: "text", text: words })
   const cases: [string, MessageEventData, object[]][] = [
     [
@@ -98,12 +99,12 @@ describe("a host may", () => {
       [{ kind: "tool-call", id: "i", name: "f", arguments: '{"a":1}', runsAt: "client" }],
     ],
     [
-      "open a text with its first words",
+      "open a text block with its first words",
       [block(0, { type: "text", text: "a" }), delta(0, { text: "b" }), stop(0)],
       [text("ab")],
     ],
     [
-      "give all blocks one number",
+      "give all blocks the same index",
       [
         block(0, { type: "text", text: "a" }),
         stop(0),
@@ -114,15 +115,16 @@ describe("a host may", () => {
     ],
     ["open the message twice, and leave blocks open", [opening, block(0, { type: "text", text: "a" })], [text("a")]],
     [
-      "name no call",
+      "send a call without an id and name",
       [block(0, { type: "tool_use" }), stop(0)],
       [{ kind: "tool-call", id: "", name: "", arguments: "{}", runsAt: "client" }],
     ],
-    ["grow what was never opened", [delta(3, { type: "text_delta", text: "x" }), stop(3)], []],
+    ["send deltas for a block that was never opened", [delta(3, { type: "text_delta", text: "x" }), stop(3)], []],
   ]
-  for (const [name, data, expected] of cases) test(name, () => expect(said(...data) as object[]).toEqual(expected))
+  for (const [name, data, expected] of cases)
+    test(`a host may ${name}`, () => expect(partsOf(...data) as object[]).toEqual(expected))
 
-  test("a host may say anything at all, and every part that starts ends", () => {
+  test("whatever events a host sends, every part that starts ends", () => {
     const kind = fc.constantFrom(
       "message_start",
       "content_block_start",

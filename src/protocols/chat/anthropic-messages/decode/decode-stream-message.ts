@@ -1,4 +1,4 @@
-// A message as its events tell it: what each of them adds, in canonical events. It never throws, whatever a host sends.
+// Decodes the events of a messages stream into canonical events. Never throws, whatever a host sends.
 
 import type { ForeignPart, MediaPart, ToolResultPart } from "../../../../canonical/chat/content-part.ts"
 import type { SealedContent } from "../../../../canonical/chat/sealed-content.ts"
@@ -7,17 +7,17 @@ import { isObject, type Json, type JsonObject } from "../../../../canonical/json
 import type { Usage } from "../../../../canonical/usage.ts"
 import { decodeCitation } from "../citations.ts"
 import { decodeErrorEvent } from "../errors.ts"
+import { decodeFinish } from "../finish-reasons.ts"
 import { PROTOCOL } from "../passthrough-fields.ts"
-import { decodeFinish } from "../relay-response.ts"
 import { sealIn } from "../seals.ts"
 import { decodeUsage, laterUsage, serverToolUse } from "../usage.ts"
 import { decodeBlock } from "./decode-part.ts"
 
 interface OpenMessageBlock {
   readonly part: number
-  /** A block without parts of ours, put together until it is whole. */
+  /** A block without a canonical counterpart, collected until it is complete. */
   unknown?: JsonObject
-  /** What a call was opened with, for hosts that send all of its input at once; `{}` is what most open it with. */
+  /** The call's input in its opening event, for hosts that send all of it at once; most send `{}`. */
   input?: Json | undefined
   sealed?: SealedContent
 }
@@ -28,7 +28,7 @@ export class MessageStreamDecoder {
   private started = false
   private usage: Usage = {}
   private parts = 0
-  /** By the number the host gives them, which some give twice. */
+  /** By the host's index, which some hosts use twice. */
   private readonly open = new Map<number, OpenMessageBlock>()
 
   constructor(private readonly minter: string) {}
@@ -87,7 +87,7 @@ export class MessageStreamDecoder {
     return events
   }
 
-  /** What a text or a thought says as it opens, which is mostly nothing. */
+  /** Text or reasoning in the opening event, which is mostly empty. */
   private startPart(open: OpenMessageBlock, block: JsonObject): StreamEvent[] {
     const events = this.grow(open, block)
     if (block.type === "redacted_thinking" && typeof block.data === "string" && block.data !== "") {
@@ -133,17 +133,17 @@ export class MessageStreamDecoder {
   }
 
   private stop({ delta, usage }: JsonObject): StreamEvent[] {
-    const said = isObject(delta) ? delta : {}
+    const change = isObject(delta) ? delta : {}
     const counts = serverToolUse(usage)
-    const beside: StreamEvent[] = counts ? [{ type: "foreign", protocol: PROTOCOL, value: counts }] : []
-    const noted = [...beside, ...this.note(decodeUsage(usage))]
-    if (typeof said.stop_reason !== "string") return noted
+    const foreign: StreamEvent[] = counts ? [{ type: "foreign", protocol: PROTOCOL, value: counts }] : []
+    const noted = [...foreign, ...this.note(decodeUsage(usage))]
+    if (typeof change.stop_reason !== "string") return noted
     this.stopped = true
-    const finish = decodeFinish(said.stop_reason, said.stop_sequence)
+    const finish = decodeFinish(change.stop_reason, change.stop_sequence)
     return [...this.stopBlocks(), { type: "candidate-end", candidate: 0, finish }, ...noted]
   }
 
-  /** The first event counts the input, the last the output; what comes later counts. */
+  /** The first event has the input count, the last one the output count; later values win. */
   private note(usage: Usage | undefined): StreamEvent[] {
     if (!usage) return []
     this.usage = laterUsage(this.usage, usage)
@@ -151,7 +151,7 @@ export class MessageStreamDecoder {
   }
 }
 
-/** Undefined for a block of a kind not known here, which may grow in ways not known either. */
+/** Undefined for an unknown kind of block, which may grow in unknown ways. */
 function partStart(block: JsonObject, minter: string): PartStart | undefined {
   if (block.type === "text") return { kind: "text" }
   if (block.type === "thinking") return { kind: "reasoning", form: "full" }
@@ -163,7 +163,7 @@ function partStart(block: JsonObject, minter: string): PartStart | undefined {
   return start
 }
 
-/** A call without an id or a name is one all the same. */
+/** A call without an id or a name is still a call. */
 function withCallDefaults(block: JsonObject): JsonObject {
   if (block.type !== "tool_use" && block.type !== "server_tool_use" && block.type !== "mcp_tool_use") return block
   const named = typeof block.id === "string" && typeof block.name === "string"
@@ -175,7 +175,7 @@ function wholePartStart(block: JsonObject): Extract<PartStart, { kind: "whole" }
   return { kind: "whole", part: value }
 }
 
-/** A block with what a delta adds: texts grow, other members are replaced. */
+/** Merges a delta into a block: texts grow, other members are replaced. */
 function mergeBlockDelta(block: JsonObject, { type: _, ...members }: JsonObject): JsonObject {
   const more = Object.entries(members).map(([name, value]) => {
     const before = Object.hasOwn(block, name) ? block[name] : undefined

@@ -1,4 +1,4 @@
-// Tools and which of them may be called, as a messages request says it.
+// Decodes the tools of a messages request and the choice among them.
 
 import type { ChatSettings, HostedTool, ToolChoice, ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
@@ -54,11 +54,11 @@ function hostedTool(value: JsonObject, at: string): HostedTool {
 interface DecodedToolChoice {
   readonly toolChoice?: ToolChoice
   readonly parallelToolCalls?: ChatSettings["parallelToolCalls"] & boolean
-  /** What of the member has no word. */
+  /** The members without a canonical counterpart. */
   readonly left?: JsonObject
 }
 
-/** Undefined where it is not understood, and rides along whole. */
+/** Undefined if it is not understood; then it passes through whole. */
 export function decodeToolChoice(value: Json | undefined): DecodedToolChoice | undefined {
   if (!isObject(value)) return undefined
   const held = claimFields(value)

@@ -1,7 +1,7 @@
-// What a request is being written under.
+// The context in which a request is encoded.
 import type { UpstreamRequestContext } from "../../../chat-codec.ts"
 
 export interface AnthropicEncodeContext extends UpstreamRequestContext {
-  /** Whether the caller wrote it in this protocol: then it goes out as it was, and the vendor judges it. */
+  /** True if the caller used this protocol: the request goes out unchanged, and the vendor validates it. */
   readonly own: boolean
 }

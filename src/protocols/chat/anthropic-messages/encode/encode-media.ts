@@ -1,5 +1,5 @@
-// Pictures and documents of a request, in the few forms the vendor takes. What it does not take is refused: an answer to
-// half a question is worse than none.
+// Encodes images and documents of a request, in the few forms that the vendor accepts. Others are refused, because
+// answering only part of a question is worse than refusing it.
 import { Buffer } from "node:buffer"
 import type { MediaPart, MediaSource } from "../../../../canonical/chat/content-part.ts"
 import { GatewayError } from "../../../../canonical/gateway-error.ts"
@@ -12,31 +12,31 @@ const IMAGES: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/g
 const PDF = "application/pdf"
 const PLAIN = "text/plain"
 
-/** The block without its cache mark and what rode along. */
-export function mediaBlock(part: MediaPart, writing: AnthropicEncodeContext): JsonObject {
+/** The block without its cache mark and passthrough fields. */
+export function encodeMedia(part: MediaPart, encodeContext: AnthropicEncodeContext): JsonObject {
   const { media, name, at } = part
   if (part.detail !== undefined && part.detail !== "auto") {
-    writing.losses.push(dropped.hint(memberPath(at, "detail"), "the messages protocol has no image detail"))
+    encodeContext.losses.push(dropped.hint(memberPath(at, "detail"), "the messages protocol has no image detail"))
   }
   if (media !== "image" && media !== "document")
     throw refuseMedia(part, `this model's provider does not accept ${media}`)
   const rest = isOwn(part.extra) && isObject(part.extra.members.source) ? part.extra.members.source : {}
-  const source = { ...encodeSource(part, writing), ...rest }
+  const source = { ...encodeSource(part, encodeContext), ...rest }
   if (media === "image") {
     if (name !== undefined)
-      writing.losses.push(dropped.hint(memberPath(at, "name"), "images have no name in the messages protocol"))
+      encodeContext.losses.push(dropped.hint(memberPath(at, "name"), "images have no name in the messages protocol"))
     return { type: "image", source }
   }
   return { type: "document", source, ...(name !== undefined && name !== "" && { title: name }) }
 }
 
-function encodeSource(part: MediaPart, writing: AnthropicEncodeContext): JsonObject {
+function encodeSource(part: MediaPart, encodeContext: AnthropicEncodeContext): JsonObject {
   const { source } = part
-  if (source.at === "url") return urlSource(part, source.url, writing)
-  if (source.at === "stored") return storedSource(part, source, writing)
-  if (source.at === "text") return textSource(part, source, writing)
-  if (writing.own) return { type: "base64", media_type: source.mediaType, data: source.base64 }
-  return inlineSource(part, source, writing)
+  if (source.at === "url") return urlSource(part, source.url, encodeContext)
+  if (source.at === "stored") return storedSource(part, source, encodeContext)
+  if (source.at === "text") return textSource(part, source, encodeContext)
+  if (encodeContext.own) return { type: "base64", media_type: source.mediaType, data: source.base64 }
+  return inlineSource(part, source, encodeContext)
 }
 
 function urlSource(part: MediaPart, url: string, { own }: AnthropicEncodeContext): JsonObject {
@@ -47,9 +47,9 @@ function urlSource(part: MediaPart, url: string, { own }: AnthropicEncodeContext
 function storedSource(
   part: MediaPart,
   { id, mintedBy }: { id: string; mintedBy: string },
-  writing: AnthropicEncodeContext,
+  encodeContext: AnthropicEncodeContext,
 ): JsonObject {
-  if (mintedBy !== PROTOCOL && mintedBy !== writing.minter)
+  if (mintedBy !== PROTOCOL && mintedBy !== encodeContext.minter)
     throw refuseMedia(part, "the file is stored at another provider")
   return { type: "file", file_id: id }
 }
@@ -57,20 +57,20 @@ function storedSource(
 function textSource(
   part: MediaPart,
   source: Extract<MediaSource, { at: "text" }>,
-  writing: AnthropicEncodeContext,
+  encodeContext: AnthropicEncodeContext,
 ): JsonObject {
-  if (!writing.own && source.mediaType !== PLAIN) {
+  if (!encodeContext.own && source.mediaType !== PLAIN) {
     const why = `text is sent as ${PLAIN}`
-    writing.losses.push(approximated.hint(memberPath(part.at, "mediaType"), why))
+    encodeContext.losses.push(approximated.hint(memberPath(part.at, "mediaType"), why))
   }
-  const mediaType = writing.own ? source.mediaType : PLAIN
+  const mediaType = encodeContext.own ? source.mediaType : PLAIN
   return { type: "text", media_type: mediaType, data: source.text }
 }
 
 function inlineSource(
   part: MediaPart,
   source: Extract<MediaSource, { at: "inline" }>,
-  writing: AnthropicEncodeContext,
+  encodeContext: AnthropicEncodeContext,
 ): JsonObject {
   const mediaType = bareType(source.mediaType)
   if (part.media === "image") {
@@ -82,16 +82,16 @@ function inlineSource(
     throw refuseMedia(part, `documents must be PDF or text, not ${mediaType}`)
   }
   const text = Buffer.from(source.base64, "base64").toString("utf8")
-  return textSource(part, { at: "text", mediaType, text }, writing)
+  return textSource(part, { at: "text", mediaType, text }, encodeContext)
 }
 
-/** `image/jpg` is what many write. */
+/** Many clients write `image/jpg`. */
 function bareType(mediaType: string): string {
   const [type = ""] = mediaType.toLowerCase().split(";")
   return type.trim() === "image/jpg" ? "image/jpeg" : type.trim()
 }
 
-/** The vendor takes the standard alphabet, padded, on one line. */
+/** The vendor accepts padded standard base64 on one line. */
 function plainBase64(base64: string): string {
   if (!/[-_\s]/.test(base64) && base64.length % 4 === 0) return base64
   return Buffer.from(base64, "base64").toString("base64")

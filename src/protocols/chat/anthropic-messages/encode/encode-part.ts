@@ -1,4 +1,4 @@
-// The parts of a request as content blocks. A part that cannot be said is left out and named in the losses.
+// Encodes parts of a request as content blocks. A part that cannot be expressed is dropped and reported as a loss.
 
 import type {
   CacheMark,
@@ -16,12 +16,12 @@ import { isVendorCitation, ownCitation } from "../citations.ts"
 import { isOwn, ownMembers, PROTOCOL } from "../passthrough-fields.ts"
 import { redactedData } from "../seals.ts"
 import type { AnthropicEncodeContext } from "./encode-context.ts"
-import { mediaBlock } from "./encode-media.ts"
+import { encodeMedia } from "./encode-media.ts"
 import { remoteId, remoteResult } from "./encode-remote-calls.ts"
 
 type BlockLocation = "system" | "user" | "assistant" | "result"
 
-/** Which kinds may stand where. A caller's own words are not judged here. */
+/** The kinds allowed at each position. A request in this protocol is not checked here. */
 const PLACES: Readonly<Record<BlockLocation, readonly ContentPart["kind"][]>> = {
   system: ["text", "refusal"],
   user: ["text", "refusal", "media", "tool-result"],
@@ -31,7 +31,7 @@ const PLACES: Readonly<Record<BlockLocation, readonly ContentPart["kind"][]>> = 
 
 export interface BlockContext {
   readonly place: BlockLocation
-  readonly writing: AnthropicEncodeContext
+  readonly encodeContext: AnthropicEncodeContext
 }
 
 export function encodeParts(parts: readonly ContentPart[], where: BlockContext): JsonObject[] {
@@ -41,23 +41,23 @@ export function encodeParts(parts: readonly ContentPart[], where: BlockContext):
   })
 }
 
-function encodePart(part: ContentPart, { place, writing }: BlockContext): JsonObject | undefined {
-  if (part.kind === "foreign") return foreignBlock(part, writing)
+function encodePart(part: ContentPart, { place, encodeContext }: BlockContext): JsonObject | undefined {
+  if (part.kind === "foreign") return foreignBlock(part, encodeContext)
   const isRemote = part.kind === "tool-result" && part.isRemote && place === "assistant"
-  if (!writing.own && !isRemote && !PLACES[place].includes(part.kind)) {
+  if (!encodeContext.own && !isRemote && !PLACES[place].includes(part.kind)) {
     const why = `the messages protocol does not allow a ${part.kind} here`
-    writing.losses.push(dropped[part.kind === "reasoning" ? "hint" : "meaning"](part.at ?? place, why))
+    encodeContext.losses.push(dropped[part.kind === "reasoning" ? "hint" : "meaning"](part.at ?? place, why))
     return undefined
   }
-  const block = blockOf(part, writing)
+  const block = blockOf(part, encodeContext)
   if (!block) return undefined
-  const rest = ownMembers(part.extra, { at: part.at ?? "", losses: writing.losses })
+  const rest = ownMembers(part.extra, { at: part.at ?? "", losses: encodeContext.losses })
   const members = part.kind === "media" ? withoutSource(rest) : rest
   const marked = part.kind === "reasoning" ? undefined : part.cacheMark
   return { ...block, ...(marked && { cache_control: cacheControl(marked) }), ...members }
 }
 
-/** What was left of a source went back into it. */
+/** The rest of a source has already returned to it. */
 function withoutSource({ source: _, ...members }: JsonObject): JsonObject {
   return members
 }
@@ -68,34 +68,36 @@ export function cacheControl({ ttl }: CacheMark): JsonObject {
 
 function blockOf(
   part: Exclude<ContentPart, { kind: "foreign" }>,
-  writing: AnthropicEncodeContext,
+  encodeContext: AnthropicEncodeContext,
 ): JsonObject | undefined {
   switch (part.kind) {
     case "text":
-      return textBlock(part, writing)
+      return textBlock(part, encodeContext)
     case "refusal":
       return part.text.trim() === "" ? undefined : { type: "text", text: part.text }
     case "media":
-      return mediaBlock(part, writing)
+      return encodeMedia(part, encodeContext)
     case "reasoning":
-      return reasoningBlock(part, writing)
+      return reasoningBlock(part, encodeContext)
     case "tool-call":
-      return callBlock(part, writing)
+      return callBlock(part, encodeContext)
     case "tool-result":
-      return resultBlock(part, writing)
+      return resultBlock(part, encodeContext)
   }
 }
 
 function foreignBlock(
   { protocol, value, at }: Extract<ContentPart, { kind: "foreign" }>,
-  writing: AnthropicEncodeContext,
+  encodeContext: AnthropicEncodeContext,
 ) {
   if (protocol === PROTOCOL) return value as JsonObject
-  writing.losses.push(dropped.meaning(at ?? "messages", "this content exists only in the protocol it was written in"))
+  encodeContext.losses.push(
+    dropped.meaning(at ?? "messages", "this content exists only in the protocol it was written in"),
+  )
   return undefined
 }
 
-/** The vendor refuses blocks of nothing but white space. */
+/** The vendor refuses blocks of only white space. */
 function textBlock(part: TextPart, { own, losses }: AnthropicEncodeContext): JsonObject | undefined {
   const { text, citations } = part
   if (isOwn(part.extra) && part.extra.block) return part.extra.block
@@ -113,17 +115,17 @@ function textBlock(part: TextPart, { own, losses }: AnthropicEncodeContext): Jso
   return { type: "text", text, ...(cited && { citations: known }) }
 }
 
-function reasoningBlock(part: ReasoningPart, writing: AnthropicEncodeContext): JsonObject | undefined {
+function reasoningBlock(part: ReasoningPart, encodeContext: AnthropicEncodeContext): JsonObject | undefined {
   const { sealed, text, at } = part
-  if (sealed && isFor(sealed, writing)) {
+  if (sealed && isFor(sealed, encodeContext)) {
     const data = redactedData(sealed)
     return data === undefined
       ? { type: "thinking", thinking: text, signature: sealed.data }
       : { type: "redacted_thinking", data }
   }
-  if (!sealed && writing.own) return { type: "thinking", thinking: text, signature: "" }
+  if (!sealed && encodeContext.own) return { type: "thinking", thinking: text, signature: "" }
   const why = sealed ? "only its minter can read this seal" : "the vendor accepts only reasoning that it signed"
-  writing.losses.push(dropped.hint(at ?? "messages", why))
+  encodeContext.losses.push(dropped.hint(at ?? "messages", why))
   return undefined
 }
 
@@ -131,17 +133,17 @@ function isFor({ mintedBy }: SealedContent, { minter }: AnthropicEncodeContext):
   return mintedBy === minter || mintedBy === PROTOCOL
 }
 
-function callBlock(part: ToolCallPart, writing: AnthropicEncodeContext): JsonObject | undefined {
+function callBlock(part: ToolCallPart, encodeContext: AnthropicEncodeContext): JsonObject | undefined {
   const { id, name, runsAt, sealed, at } = part
-  if (runsAt === "provider" && !writing.own && part.server === undefined) {
-    writing.losses.push(dropped.meaning(at ?? "messages", "another provider ran this tool"))
+  if (runsAt === "provider" && !encodeContext.own && part.server === undefined) {
+    encodeContext.losses.push(dropped.meaning(at ?? "messages", "another provider ran this tool"))
     return undefined
   }
-  if (sealed) writing.losses.push(dropped.hint(memberPath(at, "sealed"), "only its minter can read this seal"))
+  if (sealed) encodeContext.losses.push(dropped.hint(memberPath(at, "sealed"), "only its minter can read this seal"))
   const { input, exact } = toolInput(part)
   if (!exact) {
     const why = "its arguments are not a JSON object and are sent as text"
-    writing.losses.push(approximated.meaning(memberPath(at, "arguments"), why))
+    encodeContext.losses.push(approximated.meaning(memberPath(at, "arguments"), why))
   }
   if (part.server !== undefined) {
     return { type: "mcp_tool_use", id: remoteId(id), name, server_name: part.server, input }
@@ -149,17 +151,17 @@ function callBlock(part: ToolCallPart, writing: AnthropicEncodeContext): JsonObj
   return { type: runsAt === "client" ? "tool_use" : "server_tool_use", id, name, input }
 }
 
-function resultBlock(part: ToolResultPart, writing: AnthropicEncodeContext): JsonObject | undefined {
+function resultBlock(part: ToolResultPart, encodeContext: AnthropicEncodeContext): JsonObject | undefined {
   const { callId, parts, isError, name } = part
-  const [found, ...said] = parts
-  if (writing.own && name !== undefined) {
+  const [found, ...results] = parts
+  if (encodeContext.own && name !== undefined) {
     const content = found?.kind === "foreign" ? { content: found.value } : undefined
     const failed = part.isRemote ? { is_error: isError } : undefined
     return { type: `${name}_tool_result`, tool_use_id: callId, ...failed, ...content }
   }
-  if (part.isRemote) return remoteResult(part, said)
-  const content = loneText(parts) ?? encodeParts(parts, { place: "result", writing })
-  // A list of nothing and no list at all are the same to the vendor; a string was written as one.
+  if (part.isRemote) return remoteResult(part, results)
+  const content = loneText(parts) ?? encodeParts(parts, { place: "result", encodeContext })
+  // The vendor treats an empty list and a missing one alike; a string was written as a string.
   const filled = typeof content === "string" || content.length > 0
   return {
     type: "tool_result",
@@ -169,7 +171,7 @@ function resultBlock(part: ToolResultPart, writing: AnthropicEncodeContext): Jso
   }
 }
 
-/** The text of content that was written as a string, and says no more than that. */
+/** The text of content that was a plain string, without other members. */
 export function loneText(parts: readonly ContentPart[]): string | undefined {
   const [part] = parts
   if (parts.length !== 1 || part?.kind !== "text" || part.citations || part.cacheMark || part.extra) return undefined

@@ -9,7 +9,7 @@ const NEWER: ThinkingTraits = { efforts: ["low", "medium", "high", "xhigh", "max
 const OLDER: ThinkingTraits = { thinkingTokens: { min: 1024 } }
 const BETWEEN: ThinkingTraits = { efforts: ["low", "medium", "high"], thinkingTokens: { min: 1024 } }
 
-function asked(reasoning: ReasoningSettings, traits: ThinkingTraits) {
+function encodeReasoning(reasoning: ReasoningSettings, traits: ThinkingTraits) {
   const request = {
     ...{ model: "a/b", instructions: [], tools: [], stream: false, routing: { fallback: [] } },
     turns: [{ role: "user", parts: [{ kind: "text", text: "Hi" }] }],
@@ -21,10 +21,10 @@ function asked(reasoning: ReasoningSettings, traits: ThinkingTraits) {
 }
 
 test.each<[string, ReasoningSettings, ThinkingTraits, unknown, string | undefined, string[]]>([
-  ["a word, to a newer model", { effort: "high" }, NEWER, { type: "adaptive" }, "high", []],
-  ["a word it lacks", { effort: "minimal" }, NEWER, { type: "adaptive" }, "low", ["reasoning.effort"]],
+  ["an effort for a newer model", { effort: "high" }, NEWER, { type: "adaptive" }, "high", []],
+  ["an effort that the model lacks", { effort: "minimal" }, NEWER, { type: "adaptive" }, "low", ["reasoning.effort"]],
   [
-    "a number, to a newer model",
+    "a budget for a newer model",
     { budgetTokens: 9000 },
     NEWER,
     { type: "adaptive" },
@@ -32,7 +32,7 @@ test.each<[string, ReasoningSettings, ThinkingTraits, unknown, string | undefine
     ["reasoning.budgetTokens"],
   ],
   [
-    "a word, to an older model",
+    "an effort for an older model",
     { effort: "low" },
     OLDER,
     { type: "enabled", budget_tokens: 2048 },
@@ -40,7 +40,7 @@ test.each<[string, ReasoningSettings, ThinkingTraits, unknown, string | undefine
     ["reasoning.effort"],
   ],
   [
-    "a number, to an older model",
+    "a budget for an older model",
     { budgetTokens: 9000 },
     OLDER,
     { type: "enabled", budget_tokens: 9000 },
@@ -48,7 +48,7 @@ test.each<[string, ReasoningSettings, ThinkingTraits, unknown, string | undefine
     [],
   ],
   [
-    "too small a number",
+    "a budget below the minimum",
     { budgetTokens: 12 },
     OLDER,
     { type: "enabled", budget_tokens: 1024 },
@@ -56,7 +56,7 @@ test.each<[string, ReasoningSettings, ThinkingTraits, unknown, string | undefine
     ["reasoning.budgetTokens"],
   ],
   [
-    "the wish to see it, to an older model",
+    "visible reasoning for an older model",
     { show: "summary" },
     OLDER,
     { type: "enabled", budget_tokens: 8192 },
@@ -64,19 +64,19 @@ test.each<[string, ReasoningSettings, ThinkingTraits, unknown, string | undefine
     [],
   ],
   [
-    "a word, to one that takes both",
+    "an effort for a model that accepts both",
     { effort: "high" },
     BETWEEN,
     { type: "enabled", budget_tokens: 24_576 },
     "high",
     [],
   ],
-  ["nothing at all", { effort: "none" }, OLDER, { type: "disabled" }, undefined, []],
-])("%s", (_, wish, traits, thinking, effort, losses) => {
-  const said = asked(wish, traits)
-  expect(said.thinking).toEqual(thinking as never)
-  expect(said.effort).toBe(effort as never)
-  expect(said.lost.map((loss) => loss.split(" ")[1] ?? "")).toEqual(losses)
+  ["disabled reasoning", { effort: "none" }, OLDER, { type: "disabled" }, undefined, []],
+])("reasoning settings are encoded: %s", (_, reasoning, traits, thinking, effort, losses) => {
+  const encoded = encodeReasoning(reasoning, traits)
+  expect(encoded.thinking).toEqual(thinking as never)
+  expect(encoded.effort).toBe(effort as never)
+  expect(encoded.lost.map((loss) => loss.split(" ")[1] ?? "")).toEqual(losses)
 })
 
 test("a temperature is not sent to a model that rejects it", () => {
@@ -90,10 +90,10 @@ test("a temperature is not sent to a model that rejects it", () => {
   expect(lost).toEqual(["temperature", "topP", "topK"].map((name) => `dropped ${name} (hint)`))
 })
 
-test("an older model is not asked to think on where its thoughts before its calls are not there", () => {
+test("an older model does not continue reasoning if the reasoning before its calls is missing", () => {
   const thought = (mintedBy: string) =>
     ({ kind: "reasoning", form: "full", text: "hm", sealed: { mintedBy, data: "s" } }) as const
-  const said = (mintedBy: string) =>
+  const thinkingWith = (mintedBy: string) =>
     encoded(
       {
         ...{ model: "a/b", instructions: [], stream: false, routing: { fallback: [] } },
@@ -108,6 +108,6 @@ test("an older model is not asked to think on where its thoughts before its call
       },
       OLDER,
     ).body.thinking
-  expect(said("anthropic")).toEqual({ type: "enabled", budget_tokens: 2000 })
-  expect(said("somebody")).toBeUndefined()
+  expect(thinkingWith("anthropic")).toEqual({ type: "enabled", budget_tokens: 2000 })
+  expect(thinkingWith("somebody")).toBeUndefined()
 })

@@ -1,4 +1,4 @@
-// How hard to think, for the vendor: `thinking` says whether, `output_config.effort` how hard, a budget how long.
+// Encodes reasoning settings: `thinking` enables it, `output_config.effort` sets the effort, a budget its length.
 
 import type { ConversationTurn, ReasoningSettings } from "../../../../canonical/chat/chat-request.ts"
 import { partsBeforeToolResults } from "../../../../canonical/chat/parts-before-tool-results.ts"
@@ -19,49 +19,51 @@ const DISPLAYS = { full: undefined, summary: "summarized", hidden: "omitted" } a
 
 interface ThinkingContext {
   readonly maxTokens: number
-  /** Whether a tool must be called, which a budget does not go with. */
+  /** True if a tool must be called, which excludes a budget. */
   readonly forced: boolean
   readonly turns: readonly ConversationTurn[]
-  readonly writing: AnthropicEncodeContext
+  readonly encodeContext: AnthropicEncodeContext
 }
 
-/** As the caller wrote it, where this is its protocol. */
+/** As the caller wrote it in this protocol. */
 export function ownThinking({ effort, budgetTokens, show }: ReasoningSettings): AnthropicThinking {
   if (effort === "none") return { thinking: { type: "disabled" } }
   const display = show === undefined ? undefined : DISPLAYS[show]
   const shown = display !== undefined && { display }
-  const said = effort !== undefined && { effort }
+  const effortMember = effort !== undefined && { effort }
   if (budgetTokens !== undefined) {
-    return { thinking: { type: "enabled", budget_tokens: budgetTokens, ...shown }, ...said }
+    return { thinking: { type: "enabled", budget_tokens: budgetTokens, ...shown }, ...effortMember }
   }
-  return show === undefined ? { ...said } : { thinking: { type: "adaptive", ...shown }, ...said }
+  return show === undefined ? { ...effortMember } : { thinking: { type: "adaptive", ...shown }, ...effortMember }
 }
 
-export function encodeThinking(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
-  const { losses, reasons, thinkingTokens } = around.writing
-  const off = wish.effort === "none" || wish.budgetTokens === 0
+export function encodeThinking(reasoning: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
+  const { losses, reasons, thinkingTokens } = around.encodeContext
+  const off = reasoning.effort === "none" || reasoning.budgetTokens === 0
   if (!reasons) {
     if (!off) losses.push(dropped.hint("reasoning", "the model does not reason"))
     return {}
   }
   if (off) return { thinking: { type: "disabled" } }
-  return thinkingTokens ? byBudget(wish, around) : byEffort(wish, around)
+  return thinkingTokens ? byBudget(reasoning, around) : byEffort(reasoning, around)
 }
 
-/** Older models are told how long to think; some of them how hard, too. */
-function byBudget(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
-  const { losses, efforts } = around.writing
+/** Older models take a budget; some of them also an effort. */
+function byBudget(reasoning: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
+  const { losses, efforts } = around.encodeContext
   if (isUnsigned(around)) {
     losses.push(dropped.hint("reasoning", "the reasoning before the tool calls is missing"))
     return {}
   }
-  const { effort, budgetTokens, show } = wish
-  const asked = budgetTokens ?? budgetOf(effort ?? "medium")
+  const { effort, budgetTokens, show } = reasoning
+  const requested = budgetTokens ?? budgetOf(effort ?? "medium")
   if (budgetTokens === undefined && effort !== undefined && !efforts) {
-    losses.push(approximated.hint("reasoning.effort", `the model accepts a token budget; ${effort} becomes ${asked}`))
+    losses.push(
+      approximated.hint("reasoning.effort", `the model accepts a token budget; ${effort} becomes ${requested}`),
+    )
   }
   if (show === "hidden") losses.push(dropped.hint("reasoning.show", "the model always shows its reasoning"))
-  const budget = fitThinkingBudget(asked, around)
+  const budget = fitThinkingBudget(requested, around)
   const word = efforts && wordFor(effort, around)
   return {
     ...(budget !== undefined && { thinking: { type: "enabled", budget_tokens: budget } }),
@@ -69,8 +71,8 @@ function byBudget(wish: ReasoningSettings, around: ThinkingContext): AnthropicTh
   }
 }
 
-/** An older model goes on after its tools' results only with its own thoughts before the calls. */
-function isUnsigned({ turns, writing: { minter } }: ThinkingContext): boolean {
+/** An older model continues after tool results only with its own reasoning before the calls. */
+function isUnsigned({ turns, encodeContext: { minter } }: ThinkingContext): boolean {
   const parts = partsBeforeToolResults(turns)
   const isSigned = parts.some((part) => {
     if (part.kind !== "reasoning" || !part.sealed) return false
@@ -79,10 +81,10 @@ function isUnsigned({ turns, writing: { minter } }: ThinkingContext): boolean {
   return !isSigned && parts.some(({ kind }) => kind === "tool-call")
 }
 
-/** Newer models are told how hard to think, and know themselves for how long. */
-function byEffort(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
-  const { losses, efforts } = around.writing
-  const { budgetTokens, show } = wish
+/** Newer models take an effort and choose the length themselves. */
+function byEffort(reasoning: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
+  const { losses, efforts } = around.encodeContext
+  const { budgetTokens, show } = reasoning
   if (show === "full") losses.push(approximated.hint("reasoning.show", "reasoning is shown as a summary"))
   const display = show === undefined ? undefined : (DISPLAYS[show] ?? "summarized")
   const shown = display !== undefined && { display }
@@ -91,23 +93,26 @@ function byEffort(wish: ReasoningSettings, around: ThinkingContext): AnthropicTh
   if (counted !== undefined && efforts) {
     losses.push(approximated.hint("reasoning.budgetTokens", "the model accepts an effort level, not a token budget"))
   }
-  const word = wordFor(wish.effort ?? (efforts && counted !== undefined ? effortOf(counted) : undefined), around)
+  const word = wordFor(reasoning.effort ?? (efforts && counted !== undefined ? effortOf(counted) : undefined), around)
   const thinking =
     budget === undefined ? { type: "adaptive", ...shown } : { type: "enabled", budget_tokens: budget, ...shown }
   return { thinking, ...(word !== undefined && { effort: word }) }
 }
 
-function wordFor(effort: ReasoningSettings["effort"], { writing }: ThinkingContext): string | undefined {
+function wordFor(effort: ReasoningSettings["effort"], { encodeContext }: ThinkingContext): string | undefined {
   if (effort === undefined) return undefined
-  const word = nearestEffort(effort, writing.efforts ?? EFFORTS)
+  const word = nearestEffort(effort, encodeContext.efforts ?? EFFORTS)
   if (word !== effort)
-    writing.losses.push(approximated.hint("reasoning.effort", `the nearest supported value is \`${word}\``))
+    encodeContext.losses.push(approximated.hint("reasoning.effort", `the nearest supported value is \`${word}\``))
   return word
 }
 
-/** A budget within the vendor's bounds; undefined where there is none, and the model thinks as it sees fit. */
-function fitThinkingBudget(asked: number, { maxTokens, forced, writing }: ThinkingContext): number | undefined {
-  const { losses, thinkingTokens } = writing
+/** A budget within the vendor's bounds; undefined if none fits, and the model decides. */
+function fitThinkingBudget(
+  requested: number,
+  { maxTokens, forced, encodeContext }: ThinkingContext,
+): number | undefined {
+  const { losses, thinkingTokens } = encodeContext
   const { min: least = LEAST_BUDGET, max: most = maxTokens - 1 } = thinkingTokens ?? {}
   if (forced || maxTokens <= least) {
     const why = forced
@@ -116,8 +121,8 @@ function fitThinkingBudget(asked: number, { maxTokens, forced, writing }: Thinki
     losses.push(approximated.hint("reasoning.budgetTokens", why))
     return undefined
   }
-  const budget = Math.min(Math.max(Math.floor(asked), least), most, maxTokens - 1)
-  if (budget !== asked) {
+  const budget = Math.min(Math.max(Math.floor(requested), least), most, maxTokens - 1)
+  if (budget !== requested) {
     const why = `a reasoning budget must be at least ${least} tokens and below the output limit`
     losses.push(approximated.hint("reasoning.budgetTokens", why))
   }

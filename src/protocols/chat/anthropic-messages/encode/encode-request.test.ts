@@ -26,29 +26,29 @@ function refusal(changes: Partial<ChatRequest>): string {
   }
 }
 
-describe("a setting", () => {
+describe("settings", () => {
   const usual = { max_tokens: 8192, lost: [] as string[] }
   const cases: [string, ChatSettings, object, Partial<UpstreamRequestContext>?][] = [
     ["none", {}, {}],
-    ["the limit, as given", { maxOutputTokens: 50 }, { max_tokens: 50 }],
-    ["the limit, beyond the model's", { maxOutputTokens: 9999 }, { lost: ["approximated maxOutputTokens (hint)"] }],
+    ["an output limit", { maxOutputTokens: 50 }, { max_tokens: 50 }],
+    ["an output limit above the model's", { maxOutputTokens: 9999 }, { lost: ["approximated maxOutputTokens (hint)"] }],
     ["a temperature", { temperature: 0.3 }, { temperature: 0.3 }],
     [
-      "a temperature beyond the vendor's",
+      "a temperature above the vendor's maximum",
       { temperature: 1.7 },
       { temperature: 1, lost: ["approximated temperature (meaning)"] },
     ],
-    ["a nucleus", { topP: 0.5 }, { top_p: 0.5 }],
+    ["top p", { topP: 0.5 }, { top_p: 0.5 }],
     ["both", { topP: 0.5, temperature: 0.3 }, { temperature: 0.3, lost: ["dropped topP (hint)"] }],
     ["top k", { topK: 3 }, { top_k: 3 }],
-    ["penalties of nothing", { frequencyPenalty: 0, presencePenalty: 0 }, {}],
+    ["penalties of zero", { frequencyPenalty: 0, presencePenalty: 0 }, {}],
     ["penalties", { frequencyPenalty: 1 }, { lost: ["dropped frequencyPenalty (hint)"] }],
     ["a seed", { seed: 0 }, { lost: ["dropped seed (hint)"] }],
     ["verbosity", { verbosity: "low" }, { lost: ["dropped verbosity (hint)"] }],
     ["a cache key", { cacheKey: "k" }, { lost: ["dropped cacheKey (hint)"] }],
     ["stops", { stop: ["a", "\n"] }, { stop_sequences: ["a"], lost: ["dropped stop (meaning)"] }],
-    ["the user", { endUser: "u" }, { metadata: { user_id: "u" } }],
-    ["one candidate, of text", { candidates: 1, modalities: ["text"] }, {}],
+    ["the end user", { endUser: "u" }, { metadata: { user_id: "u" } }],
+    ["one candidate with text output", { candidates: 1, modalities: ["text"] }, {}],
     ["text", { format: { kind: "text" } }, {}],
     [
       "JSON",
@@ -58,14 +58,14 @@ describe("a setting", () => {
         lost: ["approximated format (meaning)"],
       },
     ],
-    ["no thought", { reasoning: { effort: "none" } }, { thinking: { type: "disabled" } }],
+    ["disabled reasoning", { reasoning: { effort: "none" } }, { thinking: { type: "disabled" } }],
     [
       "effort",
       { reasoning: { effort: "high" } },
       { thinking: { type: "adaptive" }, output_config: { effort: "high" } },
     ],
     [
-      "less effort than there is",
+      "an effort below the model's lowest",
       { reasoning: { effort: "minimal", show: "summary" } },
       {
         thinking: { type: "adaptive", display: "summarized" },
@@ -75,12 +75,12 @@ describe("a setting", () => {
     ],
     ["a budget", { reasoning: { budgetTokens: 4000 } }, { thinking: { type: "enabled", budget_tokens: 4000 } }],
     [
-      "a budget too small",
+      "a budget below the minimum",
       { reasoning: { budgetTokens: 9 } },
       { thinking: { type: "enabled", budget_tokens: 1024 }, lost: ["approximated reasoning.budgetTokens (hint)"] },
     ],
     [
-      "a budget beyond the limit",
+      "a budget above the output limit",
       { reasoning: { budgetTokens: 4000 }, maxOutputTokens: 2000 },
       {
         max_tokens: 2000,
@@ -89,12 +89,12 @@ describe("a setting", () => {
       },
     ],
     [
-      "no room for a budget",
+      "an output limit too low for a budget",
       { reasoning: { budgetTokens: 4000 }, maxOutputTokens: 500 },
       { max_tokens: 500, thinking: { type: "adaptive" }, lost: ["approximated reasoning.budgetTokens (hint)"] },
     ],
     [
-      "a temperature while it thinks",
+      "a temperature with reasoning",
       { reasoning: { effort: "low" }, temperature: 0.2, topK: 4 },
       {
         thinking: { type: "adaptive" },
@@ -103,24 +103,24 @@ describe("a setting", () => {
       },
     ],
     [
-      "thought of a model that has none",
+      "reasoning settings for a model without reasoning",
       { reasoning: { effort: "high" } },
       { lost: ["dropped reasoning (hint)"] },
       { reasons: false },
     ],
   ]
   for (const [name, settings, expected, changes] of cases) {
-    test(name, () => expect(settled(settings, changes)).toEqual({ ...usual, ...expected }))
+    test(`settings are encoded: ${name}`, () => expect(settled(settings, changes)).toEqual({ ...usual, ...expected }))
   }
 
-  test("a setting that the caller would miss is refused", () => {
+  test("a setting whose loss would change the response is refused", () => {
     expect(refusal({ settings: { candidates: 2 } })).toBe("unsupported_parameter candidates")
     expect(refusal({ settings: { logprobs: 0 } })).toBe("unsupported_parameter logprobs")
     expect(refusal({ settings: { modalities: ["text", "audio"] } })).toBe("unsupported_parameter modalities")
   })
 })
 
-test("an answer is held to what of a schema the vendor knows; the rest is told to the model", () => {
+test("the output schema keeps the keywords that the vendor knows; the others move to the description", () => {
   const schema = {
     type: "object",
     properties: { age: { type: "integer", minimum: 0, description: "Years" }, at: { type: "string", format: "x" } },
@@ -152,7 +152,7 @@ test("an answer is held to what of a schema the vendor knows; the rest is told t
   ])
 })
 
-const text = (said: string, at = "m"): ContentPart => ({ kind: "text", at, text: said })
+const text = (value: string, at = "m"): ContentPart => ({ kind: "text", at, text: value })
 const call = (id: string): ContentPart => ({
   kind: "tool-call",
   id,
@@ -166,7 +166,7 @@ const turn = (role: ConversationTurn["role"], ...parts: ContentPart[]): Conversa
   at: "messages[0]",
   parts,
 })
-const spoken = (...turns: ConversationTurn[]) => {
+const encodeTurns = (...turns: ConversationTurn[]) => {
   const { body, lost } = encoded(foreignRequest({ turns }))
   return { messages: body.messages, system: body.system, lost }
 }
@@ -175,8 +175,8 @@ describe("turns", () => {
   const use = (id: string) => ({ type: "tool_use", id, name: "f", input: { a: 1 } })
   const answer = (id: string) => ({ type: "tool_result", tool_use_id: id, content: "ok" })
 
-  test("results of calls made together stand in one message, before what else is said", () => {
-    const { messages, lost } = spoken(
+  test("results of parallel calls are in one message, before other content", () => {
+    const { messages, lost } = encodeTurns(
       turn("user", text("hi")),
       turn("assistant", text("let me", "m[0]")),
       turn("assistant", call("1"), call("2")),
@@ -192,8 +192,8 @@ describe("turns", () => {
     expect(lost).toEqual([])
   })
 
-  test("instructions before all turns are the system's; later ones are said as the user", () => {
-    const { messages, system, lost } = spoken(
+  test("leading instructions go to `system`; later ones become user messages", () => {
+    const { messages, system, lost } = encodeTurns(
       turn("instruction", text("be kind")),
       turn("user", text("hi")),
       turn("instruction", text("shout")),
@@ -206,8 +206,8 @@ describe("turns", () => {
     expect(lost).toEqual(["approximated messages[0] (meaning)"])
   })
 
-  test("the first turn is the user's, and empty turns are left out", () => {
-    expect(spoken(turn("assistant", text("hi")), turn("user", text(" ")), turn("user"))).toMatchObject({
+  test("the first message is the user's, and empty turns are dropped", () => {
+    expect(encodeTurns(turn("assistant", text("hi")), turn("user", text(" ")), turn("user"))).toMatchObject({
       messages: [
         { role: "user", content: "." },
         { role: "assistant", content: "hi" },
@@ -216,23 +216,23 @@ describe("turns", () => {
     })
   })
 
-  test("an answer that was begun ends without white space", () => {
-    expect(spoken(turn("user", text("hi")), turn("assistant", text("so ")))).toMatchObject({
+  test("an unfinished assistant message ends without white space", () => {
+    expect(encodeTurns(turn("user", text("hi")), turn("assistant", text("so ")))).toMatchObject({
       messages: [{}, { role: "assistant", content: "so" }],
       lost: ["approximated messages[0] (hint)"],
     })
-    expect(spoken(turn("user", text("hi")), turn("assistant", text("so ", "m[0]"))).messages).toMatchObject([
+    expect(encodeTurns(turn("user", text("hi")), turn("assistant", text("so ", "m[0]"))).messages).toMatchObject([
       {},
       { content: [{ type: "text", text: "so" }] },
     ])
-    expect(spoken(turn("assistant", text("so ")), turn("user", text("hi "))).messages).toMatchObject([
+    expect(encodeTurns(turn("assistant", text("so ")), turn("user", text("hi "))).messages).toMatchObject([
       {},
       { content: "so " },
       { content: "hi " },
     ])
   })
 
-  test("turns of cache marks the last four are said, and none for longer than one before it", () => {
+  test("the last four cache marks are sent, and none lasts longer than the one before it", () => {
     const marked = (at: string, ttl?: "1h"): ContentPart => ({
       kind: "text",
       text: at,
@@ -246,7 +246,7 @@ describe("turns", () => {
       isError: false,
       parts: [marked("d[0]", "1h")],
     }
-    const { messages, lost } = spoken(
+    const { messages, lost } = encodeTurns(
       turn("user", marked("a[0]"), marked("b[0]", "1h"), marked("c[0]")),
       turn("assistant", call("1")),
       turn("user", inner, marked("e[0]", "1h")),
@@ -263,7 +263,7 @@ describe("turns", () => {
     ])
   })
 
-  test("a conversation that grows only adds bytes", () => {
+  test("a longer conversation begins with the bytes of the shorter one", () => {
     const turns = [
       turn("user", text("hi")),
       turn("assistant", text("a"), call("1")),
@@ -283,11 +283,11 @@ describe("turns", () => {
   })
 })
 
-describe("content", () => {
-  const said = (part: ContentPart, role: ConversationTurn["role"] = "user") => {
+describe("content blocks", () => {
+  const encodeOne = (part: ContentPart, role: ConversationTurn["role"] = "user") => {
     const before =
       role === "user" ? [turn("user", text("hi")), turn("assistant", text("yes"))] : [turn("user", text("hi"))]
-    const { messages, lost } = spoken(...before, turn(role, part))
+    const { messages, lost } = encodeTurns(...before, turn(role, part))
     return { content: (messages as { content: unknown }[])[before.length]?.content, lost }
   }
   const media = (part: Partial<Extract<ContentPart, { kind: "media" }>>): ContentPart =>
@@ -295,53 +295,53 @@ describe("content", () => {
   const inline = (mediaType: string, base64: string) => ({ at: "inline", mediaType, base64 }) as const
 
   const cases: [string, ContentPart, ConversationTurn["role"], unknown, string[]][] = [
-    ["a picture", media({}), "user", [{ type: "image", source: { type: "url", url: "https://a" } }], []],
+    ["an image", media({}), "user", [{ type: "image", source: { type: "url", url: "https://a" } }], []],
     [
-      "a picture with detail, in another alphabet",
+      "an image with detail, in URL-safe base64",
       media({ detail: "low", source: inline("image/jpg", "-_8") }),
       "user",
       [{ type: "image", source: { type: "base64", media_type: "image/jpeg", data: "+/8=" } }],
       ["dropped p.detail (hint)"],
     ],
     [
-      "a document of text",
+      "a text document",
       media({ media: "document", name: "n", source: inline("text/csv", "YSxi") }),
       "user",
       [{ type: "document", source: { type: "text", media_type: "text/plain", data: "a,b" }, title: "n" }],
       ["approximated p.mediaType (hint)"],
     ],
-    ["a picture the model made", media({}), "assistant", undefined, ["dropped p (meaning)"]],
+    ["an image that the model generated", media({}), "assistant", undefined, ["dropped p (meaning)"]],
     ["a refusal", { kind: "refusal", text: "no" }, "assistant", [{ type: "text", text: "no" }], []],
     [
-      "reasoning of another's",
+      "another minter's reasoning",
       { kind: "reasoning", at: "p", form: "full", text: "hm", sealed: { mintedBy: "google", data: "s" } },
       "assistant",
       undefined,
       ["dropped p (hint)"],
     ],
     [
-      "reasoning unsigned",
+      "unsigned reasoning",
       { kind: "reasoning", at: "p", form: "full", text: "hm" },
       "assistant",
       undefined,
       ["dropped p (hint)"],
     ],
     [
-      "reasoning of the minter's",
+      "the minter's own reasoning",
       { kind: "reasoning", form: "summary", text: "hm", sealed: { mintedBy: "anthropic", data: "s" } },
       "assistant",
       [{ type: "thinking", thinking: "hm", signature: "s" }],
       [],
     ],
     [
-      "reasoning of the minter's that it had redacted",
+      "the minter's own redacted reasoning",
       { kind: "reasoning", form: "summary", text: "", sealed: { mintedBy: "anthropic", data: "redacted:s" } },
       "assistant",
       [{ type: "redacted_thinking", data: "s" }],
       [],
     ],
     [
-      "a call of plain text, sealed by another",
+      "a call with text input and another minter's seal",
       {
         kind: "tool-call",
         at: "p",
@@ -357,14 +357,14 @@ describe("content", () => {
       ["dropped p.sealed (hint)"],
     ],
     [
-      "a call that is no JSON",
+      "a call with invalid JSON",
       { kind: "tool-call", at: "p", id: "1", name: "f", arguments: '{"a', runsAt: "client" },
       "assistant",
       [{ type: "tool_use", id: "1", name: "f", input: { input: '{"a' } }],
       ["approximated p.arguments (meaning)"],
     ],
     [
-      "a call another provider ran",
+      "a call that another provider ran",
       { kind: "tool-call", at: "p", id: "1", name: "f", arguments: "", runsAt: "provider" },
       "assistant",
       undefined,
@@ -378,7 +378,7 @@ describe("content", () => {
       ["dropped p (meaning)"],
     ],
     [
-      "a citation of another's, and a member",
+      "another vendor's citation, and a passthrough field",
       {
         kind: "text",
         at: "p[0]",
@@ -391,7 +391,7 @@ describe("content", () => {
       ["dropped p[0].citations (hint)", "dropped p[0].y (hint)"],
     ],
     [
-      "a mark",
+      "a cache mark",
       { kind: "text", text: "x", cacheMark: { ttl: "1h" } },
       "user",
       [{ type: "text", text: "x", cache_control: { type: "ephemeral", ttl: "1h" } }],
@@ -399,10 +399,10 @@ describe("content", () => {
     ],
   ]
   for (const [name, part, role, content, lost] of cases) {
-    test(name, () => expect(said(part, role)).toEqual({ content, lost }))
+    test(`content is encoded: ${name}`, () => expect(encodeOne(part, role)).toEqual({ content, lost }))
   }
 
-  test("that cannot be sent is refused", () => {
+  test("content that cannot be sent is refused", () => {
     const turns = (part: ContentPart) => ({ turns: [turn("user", part)] })
     for (const part of [
       media({ media: "audio", source: inline("audio/wav", "") }),
@@ -439,14 +439,16 @@ describe("tools", () => {
     protocol: "x",
     value: {},
   }
-  const asked = (changes: Partial<ChatRequest>) => {
+  const encodeToolsOf = (changes: Partial<ChatRequest>) => {
     const { body, lost } = encoded(foreignRequest(changes))
     return { tools: body.tools, choice: body.tool_choice, lost }
   }
 
-  test("tools become the vendor's, those it runs too", () => {
+  test("tools are encoded, including the vendor's own", () => {
     expect(
-      asked({ tools: [f, { kind: "custom", name: "c", at: "c", format: { type: "grammar" } }, search, images] }),
+      encodeToolsOf({
+        tools: [f, { kind: "custom", name: "c", at: "c", format: { type: "grammar" } }, search, images],
+      }),
     ).toEqual({
       tools: [
         { name: "f", input_schema: { type: "object", properties: {} } },
@@ -458,22 +460,24 @@ describe("tools", () => {
     })
   })
 
-  test("search where the user is, however deep that was said", () => {
+  test("the search tool has the user's location, at either nesting level", () => {
     const user_location = { type: "approximate", city: "Basel" }
-    const said = (value: object) => asked({ tools: [{ ...search, value: value as never }] })
+    const encodeSearch = (value: object) => encodeToolsOf({ tools: [{ ...search, value: value as never }] })
     const expected = { tools: [{ type: "web_search_20250305", name: "web_search", user_location }], lost: [] }
-    expect(said({ user_location })).toMatchObject(expected)
-    expect(said({ user_location: { type: "approximate", approximate: { city: "Basel" } } })).toMatchObject(expected)
+    expect(encodeSearch({ user_location })).toMatchObject(expected)
+    expect(encodeSearch({ user_location: { type: "approximate", approximate: { city: "Basel" } } })).toMatchObject(
+      expected,
+    )
   })
 
-  test("tools take an object, whatever their schema says at its top", () => {
+  test("a tool's input schema is always an object", () => {
     const variant = (name: string) => ({ properties: { [name]: {}, both: {} }, required: [name, "both"] })
-    expect(asked({ tools: [{ ...f, parameters: { anyOf: [variant("a"), variant("b")] } }] })).toMatchObject({
+    expect(encodeToolsOf({ tools: [{ ...f, parameters: { anyOf: [variant("a"), variant("b")] } }] })).toMatchObject({
       tools: [{ input_schema: { type: "object", properties: { a: {}, b: {}, both: {} }, required: ["both"] } }],
       lost: ["approximated tools[0].parameters.anyOf (meaning)"],
     })
     const $defs = { a: { type: "object", properties: { x: {} } } }
-    expect(asked({ tools: [{ ...f, strict: true, parameters: { $ref: "#/$defs/a", $defs } }] }).tools).toEqual([
+    expect(encodeToolsOf({ tools: [{ ...f, strict: true, parameters: { $ref: "#/$defs/a", $defs } }] }).tools).toEqual([
       {
         name: "f",
         input_schema: {
@@ -486,10 +490,12 @@ describe("tools", () => {
       },
     ])
     expect(
-      asked({ tools: [{ ...f, parameters: { $ref: "#/$defs/a", $defs: { a: { $ref: "#/$defs/a" } } } }] }).lost,
+      encodeToolsOf({ tools: [{ ...f, parameters: { $ref: "#/$defs/a", $defs: { a: { $ref: "#/$defs/a" } } } }] }).lost,
     ).toEqual([])
     const { parameters: _, ...bare } = f
-    expect(asked({ tools: [bare] }).tools).toEqual([{ name: "f", input_schema: { type: "object", properties: {} } }])
+    expect(encodeToolsOf({ tools: [bare] }).tools).toEqual([
+      { name: "f", input_schema: { type: "object", properties: {} } },
+    ])
   })
 
   const choices: [object, object | undefined][] = [
@@ -504,18 +510,18 @@ describe("tools", () => {
     [{ toolChoice: { mode: "auto" }, tools: [] }, undefined],
   ]
   for (const [changes, expected] of choices) {
-    test(JSON.stringify(changes), () => {
-      const { choice } = asked({ tools: [f, search], ...changes })
+    test(`tools are encoded: ${JSON.stringify(changes)}`, () => {
+      const { choice } = encodeToolsOf({ tools: [f, search], ...changes })
       expect(choice as object | undefined).toEqual(expected)
     })
   }
 
-  test("tools that may not be called are left out", () => {
-    const { tools } = asked({ tools: [f, search], toolChoice: { mode: "some", names: ["f"], required: false } })
+  test("tools that may not be called are omitted", () => {
+    const { tools } = encodeToolsOf({ tools: [f, search], toolChoice: { mode: "some", names: ["f"], required: false } })
     expect(tools).toHaveLength(1)
   })
 
-  test("tools that must be called and cannot are refused", () => {
+  test("a required tool that cannot be called is refused", () => {
     expect(refusal({ tools: [images], toolChoice: { mode: "required" } })).toBe("unsupported_parameter tool_choice")
     expect(refusal({ tools: [f, images], toolChoice: { mode: "tool", name: "draw" } })).toBe(
       "unsupported_parameter tool_choice",
@@ -523,7 +529,7 @@ describe("tools", () => {
     expect(refusal({ tools: [f, images], toolChoice: { mode: "required" } })).toBe("accepted")
   })
 
-  test("tools that must be called do not go with a budget for thought", () => {
+  test("a required tool excludes a thinking budget", () => {
     for (const toolChoice of [{ mode: "required" }, { mode: "some", names: ["f"], required: true }] as const) {
       const { body } = encoded(
         foreignRequest({ tools: [f], toolChoice, settings: { reasoning: { budgetTokens: 2000 } } }),
@@ -533,7 +539,7 @@ describe("tools", () => {
   })
 })
 
-test("members of another protocol are named one by one", () => {
+test("every passthrough field of another protocol is reported as lost", () => {
   const extra = (...names: string[]) => ({
     protocol: "openai-chat",
     members: Object.fromEntries(names.map((name) => [name, 1])),

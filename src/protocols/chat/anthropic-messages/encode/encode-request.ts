@@ -1,4 +1,4 @@
-// A canonical request as the vendor takes it. Messages come last, so that a conversation that grows only adds bytes.
+// Encodes a messages request. Messages come last, so that a conversation only appends bytes to the previous request.
 
 import type { ChatRequest, ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
@@ -13,21 +13,21 @@ import { encodeParts, loneText } from "./encode-part.ts"
 import { encodeSettings } from "./encode-settings.ts"
 import { encodeTools } from "./encode-tools.ts"
 
-export function encodeRequest(asked: ChatRequest, context: UpstreamRequestContext): JsonObject {
-  const writing: AnthropicEncodeContext = { ...context, own: isOwn(asked.extra) }
-  const said = context.lacksRemoteServers ? withoutServers(asked, context.losses) : asked
-  const request = writing.own ? said : limitCacheMarks(said, context.losses)
-  const { instructions, turns } = writing.own ? request : withLeadingInstructions(request, writing)
-  const { members, instruction } = encodeSettings(request, writing)
-  const system = encodeSystem(instructions, { instruction, writing })
+export function encodeRequest(original: ChatRequest, context: UpstreamRequestContext): JsonObject {
+  const encodeContext: AnthropicEncodeContext = { ...context, own: isOwn(original.extra) }
+  const supported = context.lacksRemoteServers ? withoutServers(original, context.losses) : original
+  const request = encodeContext.own ? supported : limitCacheMarks(supported, context.losses)
+  const { instructions, turns } = encodeContext.own ? request : withLeadingInstructions(request, encodeContext)
+  const { members, instruction } = encodeSettings(request, encodeContext)
+  const system = encodeSystem(instructions, { instruction, encodeContext })
   const body = {
     model: context.model,
-    ...encodeTools(request, writing),
+    ...encodeTools(request, encodeContext),
     ...(system !== undefined && { system }),
     ...members,
     ...(context.stream && { stream: true }),
   }
-  const messages = encodeMessages(turns, writing)
+  const messages = encodeMessages(turns, encodeContext)
   const rest = ownMembers(request.extra, { at: "", losses: context.losses })
   return { ...withRest(body, rest), ...ownServers(request), messages }
 }
@@ -36,7 +36,7 @@ function ownServers({ extra }: ChatRequest): JsonObject {
   return isOwn(extra) && extra.servers !== undefined ? { mcp_servers: extra.servers } : {}
 }
 
-/** Instructions before anybody has spoken are instructions for all of it. */
+/** Instructions before the first turn apply to the whole conversation. */
 type ConversationPrompt = Pick<ChatRequest, "instructions" | "turns">
 
 function withLeadingInstructions(
@@ -55,18 +55,21 @@ function withLeadingInstructions(
 
 interface SystemPromptContext {
   readonly instruction: string | undefined
-  readonly writing: AnthropicEncodeContext
+  readonly encodeContext: AnthropicEncodeContext
 }
 
-function encodeSystem(parts: readonly ContentPart[], { instruction, writing }: SystemPromptContext): Json | undefined {
+function encodeSystem(
+  parts: readonly ContentPart[],
+  { instruction, encodeContext }: SystemPromptContext,
+): Json | undefined {
   const lone = instruction === undefined ? loneText(parts) : undefined
-  if (lone !== undefined && (writing.own || lone.trim() !== "")) return lone
-  const blocks = encodeParts(parts, { place: "system", writing })
+  if (lone !== undefined && (encodeContext.own || lone.trim() !== "")) return lone
+  const blocks = encodeParts(parts, { place: "system", encodeContext })
   if (instruction !== undefined) blocks.push({ type: "text", text: instruction })
   return blocks.length > 0 ? blocks : undefined
 }
 
-/** What no canonical word was found for, where it stood; inside an object that was read in part, beside what was. */
+/** Puts back members without a canonical counterpart, also inside objects that were read in part. */
 function withRest(body: JsonObject, rest: JsonObject): JsonObject {
   const known = rest.output_format === undefined ? body : withoutFormat(body)
   const merged = Object.entries(rest).map(([name, value]) => {
@@ -76,7 +79,7 @@ function withRest(body: JsonObject, rest: JsonObject): JsonObject {
   return { ...known, ...Object.fromEntries<Json>(merged) }
 }
 
-/** The older spelling of the format was read, and goes back as it came. */
+/** The older spelling of the format was decoded, and returns unchanged. */
 function withoutFormat({ output_config, ...body }: JsonObject): JsonObject {
   const { format: _, ...config } = isObject(output_config) ? output_config : {}
   return Object.keys(config).length > 0 ? { ...body, output_config: config } : body

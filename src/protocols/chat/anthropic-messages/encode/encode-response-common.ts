@@ -1,34 +1,21 @@
-// What whole and streamed answers to a client of this protocol have in common: which parts it can be shown, and why an
-// answer ended.
+// Shared by whole and streamed responses: ids, and the parts that a client of this protocol can be shown.
 
-import type { CandidateFinish } from "../../../../canonical/chat/chat-response.ts"
-import type {
-  Citation,
-  ForeignPart,
-  MediaPart,
-  ToolCallPart,
-  ToolResultPart,
-} from "../../../../canonical/chat/content-part.ts"
+import type { ForeignPart, MediaPart, ToolCallPart, ToolResultPart } from "../../../../canonical/chat/content-part.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"
-import type { Losses } from "../../../../canonical/loss.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
-import { approximated, dropped } from "../../../losses.ts"
-import { foreignCitation, ownCitation } from "../citations.ts"
+import { dropped } from "../../../losses.ts"
 import { isOwn, PROTOCOL } from "../passthrough-fields.ts"
-import { finishOf } from "../relay-response.ts"
 import { remoteId, remoteResult } from "./encode-remote-calls.ts"
 
 export function messageId(id: string | undefined, context: ClientResponseContext): string {
   return id !== undefined && /^msg_[\w-]+$/.test(id) ? id : `msg_${context.id}`
 }
 
-export function encodeCitation(citation: Citation): JsonObject {
-  return ownCitation(citation) ?? foreignCitation(citation)
-}
-
 type CallOpening = Pick<ToolCallPart, "id" | "name" | "runsAt" | "server" | "extra">
 
-/** How a call opens, but for its input; undefined for one that another provider ran, which would never be answered. */
+/**
+ * The opening of a call without its input; undefined if another provider ran it, because it would never be answered.
+ */
 export function callOpening(
   call: CallOpening,
   { id: fallback, number }: { id: string; number: number },
@@ -47,13 +34,13 @@ export function callOpening(
     : undefined
 }
 
-/** A part that is all there as a block of this protocol; undefined where it cannot be one. */
+/** A complete part as a block of this protocol; undefined if it cannot be one. */
 export function wholeBlock(part: MediaPart | ForeignPart | ToolResultPart): JsonObject | undefined {
   if (part.kind === "foreign") return part.protocol === PROTOCOL ? (part.value as JsonObject) : undefined
   if (part.kind === "media" || part.name === undefined) return undefined
-  const [found, ...said] = part.parts
+  const [found, ...content] = part.parts
   if (found?.kind !== "foreign") return undefined
-  if (found.protocol !== PROTOCOL) return part.isRemote ? remoteResult(part, said) : undefined
+  if (found.protocol !== PROTOCOL) return part.isRemote ? remoteResult(part, content) : undefined
   const members = isOwn(part.extra) ? part.extra.members : {}
   return { type: `${part.name}_tool_result`, tool_use_id: part.callId, content: found.value, ...members }
 }
@@ -63,34 +50,4 @@ export function reportResponseLoss(
   { path, what }: { path: string; what: string },
 ): void {
   losses.push(dropped.meaning(path, `a messages response cannot contain ${what}`))
-}
-
-interface StopContext {
-  readonly calls: boolean
-  readonly refuses: boolean
-  readonly losses: Losses
-}
-
-const WORDS: Readonly<Record<Exclude<CandidateFinish["reason"], "stop" | "other" | "tool-calls">, string>> = {
-  "stop-sequence": "stop_sequence",
-  length: "max_tokens",
-  filtered: "refusal",
-  refusal: "refusal",
-  paused: "pause_turn",
-}
-
-/**
- * Why it ended. Some hosts say that an answer just stopped, or give no reason or an odd one, where it calls a tool or
- * refuses. Clients run tools where they read `tool_use`, so it is said where tools are called.
- */
-export function stopMembers(finish: CandidateFinish | undefined, { calls, refuses, losses }: StopContext): JsonObject {
-  const { reason = "stop", word, stopSequence } = finish ?? {}
-  const plain = refuses ? "refusal" : calls ? "tool_use" : "end_turn"
-  const isPlain = reason === "stop" || reason === "other" || reason === "tool-calls"
-  const isVendors = word !== undefined && finishOf(word) === reason
-  if (reason === "other" && plain === "end_turn") {
-    const why = `the messages protocol has no stop reason for ${word ?? reason}`
-    losses.push(approximated.meaning("stop_reason", why))
-  }
-  return { stop_reason: isPlain ? plain : isVendors ? word : WORDS[reason], stop_sequence: stopSequence ?? null }
 }

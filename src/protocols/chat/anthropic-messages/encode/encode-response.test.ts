@@ -12,13 +12,13 @@ import { encloseCallSeal } from "../seals.ts"
 
 const { ingress, upstream } = anthropicMessagesCodec
 
-function told(response: Partial<ChatResponse>) {
+function encodeAnswer(response: Partial<ChatResponse>) {
   const losses: Loss[] = []
   const body = ingress.encodeResponse({ candidates: [], ...response }, encodeContext(losses))
   return { body, lost: losses.map(({ path, weight, how }) => `${how} ${path} (${weight})`) }
 }
 const answer = (parts: readonly ContentPart[], finish: CandidateFinish = { reason: "stop" }) =>
-  told({ candidates: [{ index: 0, parts, finish }] })
+  encodeAnswer({ candidates: [{ index: 0, parts, finish }] })
 
 test("a plain answer is encoded", () => {
   const response = {
@@ -26,7 +26,7 @@ test("a plain answer is encoded", () => {
     candidates: [{ index: 0, parts: [{ kind: "text", text: "hi" }], finish: { reason: "stop", word: "stop" } }],
     usage: { input: 5, cacheRead: 2, output: 3, reasoning: 4 },
   } as const
-  expect(told(response)).toEqual({
+  expect(encodeAnswer(response)).toEqual({
     body: {
       id: "msg_0123456789abcdefghijklmn",
       type: "message",
@@ -48,13 +48,13 @@ test("a plain answer is encoded", () => {
   })
 })
 
-test("what was used costs the same when it is read again", () => {
+test("encoded usage decodes to the same cost", () => {
   const usage = { input: 5, cacheRead: 2, cacheWrite: 3, cacheWrite1h: 4, output: 3, reasoning: 4 }
-  const { body } = told({ usage })
+  const { body } = encodeAnswer({ usage })
   expect(upstream.decodeResponse(body, { id: "", minter: "m" })?.usage).toEqual(usage)
 })
 
-describe("why it stopped", () => {
+describe("stop reasons", () => {
   const call: ContentPart = { kind: "tool-call", id: "1", name: "f", arguments: "{}", runsAt: "client" }
   const cases: [CandidateFinish, ContentPart[], string | null, string | null][] = [
     [{ reason: "stop" }, [], "end_turn", null],
@@ -72,29 +72,31 @@ describe("why it stopped", () => {
     [{ reason: "tool-calls", word: "tool_use" }, [], "end_turn", null],
   ]
   for (const [finish, parts, reason, sequence] of cases) {
-    test(JSON.stringify([finish, parts.map(({ kind }) => kind)]), () => {
+    test(`the finish and parts ${JSON.stringify([finish, parts.map(({ kind }) => kind)])} have their stop reason`, () => {
       const { body } = answer(parts, finish)
       expect([body.stop_reason, body.stop_sequence]).toEqual([reason, sequence] as never)
     })
   }
 })
 
-test("an answer that does not say why it ended is told like one that stopped", () => {
+test("a response without a finish reason gets the default one", () => {
   const call: ContentPart = { kind: "tool-call", id: "1", name: "f", arguments: "{}", runsAt: "client" }
-  expect(told({ candidates: [{ index: 0, parts: [call] }] }).body.stop_reason).toBe("tool_use")
-  expect(told({ candidates: [{ index: 0, parts: [{ kind: "text", text: "a" }] }] }).body.stop_reason).toBe("end_turn")
+  expect(encodeAnswer({ candidates: [{ index: 0, parts: [call] }] }).body.stop_reason).toBe("tool_use")
+  expect(encodeAnswer({ candidates: [{ index: 0, parts: [{ kind: "text", text: "a" }] }] }).body.stop_reason).toBe(
+    "end_turn",
+  )
 })
 
-test("a reason to stop that the protocol has no word for is named in the losses", () => {
+test("a finish reason without a counterpart is reported as a loss", () => {
   const { lost } = answer([{ kind: "text", text: "a" }], { reason: "other", word: "OTHER" })
   expect(lost).toEqual(["approximated stop_reason (meaning)"])
 })
 
 const google: SealedContent = { mintedBy: "google", data: "s" }
 const parts: [string, ContentPart, JsonObject[], string[]][] = [
-  ["text that is empty", { kind: "text", text: "" }, [], []],
+  ["an empty text", { kind: "text", text: "" }, [], []],
   [
-    "a citation of another's",
+    "another vendor's citation",
     { kind: "text", text: "x", citations: [{ url: "https://a", title: "t", start: 0, end: 1 }] },
     [
       {
@@ -108,25 +110,20 @@ const parts: [string, ContentPart, JsonObject[], string[]][] = [
     ["approximated content[0].citations (hint)"],
   ],
   [
-    "a thought unsigned",
+    "unsigned reasoning",
     { kind: "reasoning", form: "full", text: "hm" },
     [{ type: "thinking", thinking: "hm", signature: "" }],
     [],
   ],
   [
-    "a thought sealed by another",
+    "reasoning with another minter's seal",
     { kind: "reasoning", form: "summary", text: "hm", sealed: google },
     [{ type: "thinking", thinking: "hm", signature: encloseSeal(google) }],
     [],
   ],
+  ["hidden reasoning without a response", { kind: "reasoning", form: "hidden", text: "", sealed: google }, [], []],
   [
-    "a hidden thought, which is no answer by itself",
-    { kind: "reasoning", form: "hidden", text: "", sealed: google },
-    [],
-    [],
-  ],
-  [
-    "a call, sealed by another",
+    "a call with another minter's seal",
     { kind: "tool-call", id: "1", name: "f", arguments: '{"a":1}', runsAt: "client", sealed: google },
     [
       { type: "redacted_thinking", data: encloseCallSeal("1", google) },
@@ -135,7 +132,7 @@ const parts: [string, ContentPart, JsonObject[], string[]][] = [
     [],
   ],
   [
-    "a call without an id, of plain text",
+    "a call with text input and no id",
     { kind: "tool-call", id: "", name: "f", arguments: "ls", input: "text", runsAt: "client" },
     [
       {
@@ -149,33 +146,33 @@ const parts: [string, ContentPart, JsonObject[], string[]][] = [
     [],
   ],
   [
-    "a call another provider ran",
+    "a call that another provider ran",
     { kind: "tool-call", id: "ws_1", name: "web_search", arguments: "{}", runsAt: "provider" },
     [],
     ["dropped content[0] (meaning)"],
   ],
   [
-    "what such a call found",
+    "the result of a call that another provider ran",
     { kind: "tool-result", callId: "ws_1", name: "web_search", parts: [], isError: false },
     [],
     ["dropped content[0] (meaning)"],
   ],
   [
-    "a picture",
+    "an image",
     { kind: "media", media: "image", source: { at: "url", url: "u" } },
     [],
     ["dropped content[0] (meaning)"],
   ],
-  ["another's block", { kind: "foreign", protocol: "x", value: {} }, [], ["dropped content[0] (meaning)"]],
+  ["another protocol's block", { kind: "foreign", protocol: "x", value: {} }, [], ["dropped content[0] (meaning)"]],
 ]
 
-describe("a part", () => {
+describe("parts of a response", () => {
   for (const [name, part, content, lost] of parts) {
-    test(name, () => expect(answer([part])).toMatchObject({ body: { content }, lost }))
+    test(`${name} is encoded`, () => expect(answer([part])).toMatchObject({ body: { content }, lost }))
   }
 
   for (const [name, part, content, lost] of parts) {
-    test(`${name}, streamed, says the same`, () => {
+    test(`${name} is encoded to the same in a stream`, () => {
       const losses: Loss[] = []
       const written = writeStream(eventsOf(part), encodeContext(losses)).join("")
       const { parts: read } = upstream.decodeResponse({ content }, { id: "", minter: "anthropic" })?.candidates[0] ?? {}
@@ -220,7 +217,7 @@ function eventsOf(part: ContentPart): StreamEvent[] {
   return [begin({ kind: "whole", part }), ...end()]
 }
 
-test("seals of others cross the client and return whole; only their minter is sent them", () => {
+test("other vendors' seals cross the client unchanged and are sent only to their minter", () => {
   const thought: ContentPart = { kind: "reasoning", form: "summary", text: "hm", sealed: google }
   const hidden: ContentPart = {
     kind: "reasoning",
@@ -253,15 +250,15 @@ test("seals of others cross the client and return whole; only their minter is se
   expect(lost).toEqual(["dropped messages[0].content[0] (hint)", "dropped messages[0].content[4].sealed (hint)"])
 })
 
-test("a second candidate cannot be shown", () => {
+test("a second candidate is reported as lost", () => {
   const candidate = (index: number) => ({ index, parts: [{ kind: "text", text: String(index) }] as const })
-  expect(told({ candidates: [candidate(0), candidate(1)] })).toMatchObject({
+  expect(encodeAnswer({ candidates: [candidate(0), candidate(1)] })).toMatchObject({
     body: { content: [{ text: "0" }] },
     lost: ["dropped candidates[1] (meaning)"],
   })
 })
 
-test("what is no answer is none", () => {
+test("a body that is not a response decodes to undefined", () => {
   for (const body of [{}, { type: "error", content: [] }, { content: "x" }]) {
     expect(upstream.decodeResponse(body, { id: "", minter: "m" })).toBeUndefined()
   }

@@ -1,4 +1,4 @@
-// A whole answer as clients of this protocol read it.
+// Encodes a whole response for clients of this protocol.
 
 import type { ChatResponse } from "../../../../canonical/chat/chat-response.ts"
 import type { ContentPart, ReasoningPart, TextPart, ToolCallPart } from "../../../../canonical/chat/content-part.ts"
@@ -6,17 +6,12 @@ import type { JsonObject } from "../../../../canonical/json.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
 import { approximated, dropped } from "../../../losses.ts"
 import { toolInput } from "../../../schema/tool-input.ts"
+import { encodeCitation } from "../citations.ts"
+import { encodeFinish } from "../finish-reasons.ts"
 import { isOwn, ownMembers } from "../passthrough-fields.ts"
 import { encloseCallSeal, slotText } from "../seals.ts"
 import { encodeUsage, ownToolUse, SERVER_TOOL_USE } from "../usage.ts"
-import {
-  callOpening,
-  encodeCitation,
-  messageId,
-  reportResponseLoss,
-  stopMembers,
-  wholeBlock,
-} from "./encode-response-common.ts"
+import { callOpening, messageId, reportResponseLoss, wholeBlock } from "./encode-response-common.ts"
 
 export function encodeResponse(response: ChatResponse, context: ClientResponseContext): JsonObject {
   const [candidate, ...others] = response.candidates
@@ -36,7 +31,7 @@ export function encodeResponse(response: ChatResponse, context: ClientResponseCo
     role: "assistant",
     model: context.model,
     content,
-    ...stopMembers(candidate?.finish, { calls, refuses, losses: context.losses }),
+    ...encodeFinish(candidate?.finish, { calls, refuses, losses: context.losses }),
     stop_details: null,
     usage: { ...encodeUsage(response.usage ?? {}), ...ownToolUse(members) },
     ...rest,
@@ -71,7 +66,7 @@ function encodePart(part: ContentPart, { index, context }: ResponsePartContext):
   }
 }
 
-/** Clients send back what they were told, and the vendor refuses text that is empty. */
+/** Clients send the response back, and the vendor refuses empty text. */
 function textBlock(
   { text, citations, extra }: TextPart,
   path: string,
@@ -83,7 +78,7 @@ function textBlock(
       approximated.hint(`${path}.citations`, "a citation covers the whole text block in the messages protocol"),
     )
   }
-  // The vendor leaves the member out where nothing is cited, and clients refuse it as null.
+  // The vendor omits the member if there are no citations, and clients refuse null.
   const cited = citations && citations.length > 0 && { citations: citations.map(encodeCitation) }
   return [{ type: "text", text, ...cited, ...(isOwn(extra) && extra.members) }]
 }

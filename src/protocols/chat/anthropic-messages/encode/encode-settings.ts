@@ -1,4 +1,4 @@
-// Settings for the vendor. What it lacks is dropped and named, or refused where the caller would notice.
+// Encodes settings. Unsupported ones are dropped and reported, or refused if that would change the response visibly.
 
 import type { ChatRequest, ChatSettings, OutputFormat } from "../../../../canonical/chat/chat-request.ts"
 import { GatewayError } from "../../../../canonical/gateway-error.ts"
@@ -13,28 +13,28 @@ import { isForced } from "./encode-tools.ts"
 
 export interface AnthropicSettings {
   readonly members: JsonObject
-  /** An instruction that says what no member can. */
+  /** An instruction in the prompt, for settings that no member can express. */
   readonly instruction?: string
 }
 
 export function encodeSettings(
   { settings, toolChoice, turns }: ChatRequest,
-  writing: AnthropicEncodeContext,
+  encodeContext: AnthropicEncodeContext,
 ): AnthropicSettings {
-  if (writing.own) return { members: ownSettings(settings, writing) }
+  if (encodeContext.own) return { members: ownSettings(settings, encodeContext) }
   refuseUnsupported(settings)
-  dropHints(settings, writing)
-  const max_tokens = maxTokens(settings, writing)
+  dropHints(settings, encodeContext)
+  const max_tokens = maxTokens(settings, encodeContext)
   const forced = toolChoice !== undefined && isForced(toolChoice)
-  const wish = settings.reasoning
-  const thought = wish ? encodeThinking(wish, { maxTokens: max_tokens, forced, turns, writing }) : {}
-  const format = encodeFormat(settings.format, writing)
+  const reasoning = settings.reasoning
+  const thought = reasoning ? encodeThinking(reasoning, { maxTokens: max_tokens, forced, turns, encodeContext }) : {}
+  const format = encodeFormat(settings.format, encodeContext)
   const thinks = thought.thinking !== undefined && thought.thinking.type !== "disabled"
   return {
     members: {
       max_tokens,
-      ...sampling(settings, { fixed: fixedWhy(thinks, writing), losses: writing.losses }),
-      ...stopSequences(settings.stop, writing),
+      ...encodeSampling(settings, { fixed: fixedWhy(thinks, encodeContext), losses: encodeContext.losses }),
+      ...stopSequences(settings.stop, encodeContext),
       ...outputMembers(thought, format.wire),
       ...endUser(settings),
     },
@@ -68,10 +68,10 @@ function endUser({ endUser: user }: ChatSettings): JsonObject {
 }
 
 function maxTokens(
-  { maxOutputTokens: asked }: ChatSettings,
+  { maxOutputTokens: requested }: ChatSettings,
   { maxOutputTokens: most, losses }: AnthropicEncodeContext,
 ): number {
-  if (asked === undefined || asked <= most) return asked ?? most
+  if (requested === undefined || requested <= most) return requested ?? most
   losses.push(approximated.hint("maxOutputTokens", `the model generates at most ${most} tokens`))
   return most
 }
@@ -95,13 +95,13 @@ function dropHints(settings: ChatSettings, { losses }: AnthropicEncodeContext): 
   }
 }
 
-/** Why nobody may say how tokens are chosen; undefined where anybody may. */
+/** The reason why sampling cannot be set; undefined if it can. */
 function fixedWhy(thinks: boolean, { fixedSampling }: AnthropicEncodeContext): string | undefined {
   if (fixedSampling) return "the model does not allow setting it"
   return thinks ? "the vendor sets it while the model reasons" : undefined
 }
 
-function sampling(
+function encodeSampling(
   settings: ChatSettings,
   { fixed, losses }: { fixed: string | undefined; losses: Losses },
 ): JsonObject {
@@ -127,10 +127,10 @@ function sampling(
 
 function stopSequences(stop: ChatSettings["stop"], { losses }: AnthropicEncodeContext): JsonObject {
   if (!stop) return {}
-  const said = stop.filter((sequence) => sequence.trim() !== "")
-  if (said.length < stop.length)
+  const sequences = stop.filter((sequence) => sequence.trim() !== "")
+  if (sequences.length < stop.length)
     losses.push(dropped.meaning("stop", "the vendor does not accept white space as a stop sequence"))
-  return said.length > 0 ? { stop_sequences: said } : {}
+  return sequences.length > 0 ? { stop_sequences: sequences } : {}
 }
 
 const JSON_ONLY = "Answer with one JSON object and nothing else: no prose around it, no code fence."

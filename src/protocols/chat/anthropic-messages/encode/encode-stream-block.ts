@@ -1,4 +1,4 @@
-// One content block on its way to the client: what of its part is known, and what of that is written.
+// One content block of an encoded stream: its known content, and how much of that is written.
 
 import type { Citation, ToolCallPart } from "../../../../canonical/chat/content-part.ts"
 import type { SealedContent } from "../../../../canonical/chat/sealed-content.ts"
@@ -7,11 +7,12 @@ import type { JsonObject } from "../../../../canonical/json.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
 import { approximated } from "../../../losses.ts"
 import { TEXT_INPUT } from "../../../schema/tool-input.ts"
+import { encodeCitation } from "../citations.ts"
 import { encloseCallSeal, slotText } from "../seals.ts"
-import { callOpening, encodeCitation, reportResponseLoss, wholeBlock } from "./encode-response-common.ts"
+import { callOpening, reportResponseLoss, wholeBlock } from "./encode-response-common.ts"
 
 interface BlockPosition {
-  /** Which part of the answer it is, for losses and missing ids. */
+  /** The part's number in the response, for losses and missing ids. */
   readonly number: number
   readonly context: ClientResponseContext
 }
@@ -25,7 +26,7 @@ export class StreamedBlock {
   private text = ""
   private readonly citations: Citation[] = []
   private sealed: SealedContent | undefined
-  /** How a call or a part that is all there opens; undefined where the client cannot be shown it. */
+  /** The opening of a call or a complete part; undefined if the client cannot be shown it. */
   private readonly opening: JsonObject | undefined
   private readonly isTextCall: boolean
 
@@ -37,14 +38,14 @@ export class StreamedBlock {
     this.opening = openingOf(start, place)
   }
 
-  /** A call speaks by being made; text and thoughts when there is a word of them, or a seal. */
+  /** A call is visible at once; text and reasoning as soon as they have text or a seal. */
   get isVisible(): boolean {
     const { kind } = this.start
     if (kind === "tool-call" || kind === "whole") return this.opening !== undefined
     return this.text !== "" || (kind === "reasoning" && this.sealed !== undefined)
   }
 
-  /** Whether it is a seal and nothing else. */
+  /** True if it is only a seal. */
   get isHidden(): boolean {
     const { start } = this
     return start.kind === "reasoning" && start.form === "hidden" && this.text === "" && !this.begun
@@ -70,7 +71,7 @@ export class StreamedBlock {
     this.sealed = sealed
   }
 
-  /** What is known and not yet written. */
+  /** Writes what is known and not yet written. */
   write(): string[] {
     const frames = this.begun ? [] : this.begin()
     if (this.text !== "") frames.push(this.delta(this.isTextCall ? JSON.stringify(this.text).slice(1, -1) : this.text))
@@ -82,7 +83,7 @@ export class StreamedBlock {
     return frames
   }
 
-  /** The seal of a call stands in a block of its own before it; one that comes later has no place. */
+  /** The seal of a call has its own block before the call; a seal that comes later has no block. */
   ahead(nextIndex: () => number): string[] {
     const id = this.opening?.id
     if (this.start.kind !== "tool-call" || !this.start.sealed || typeof id !== "string") return []

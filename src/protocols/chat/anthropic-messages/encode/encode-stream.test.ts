@@ -22,7 +22,7 @@ const end = (part: number): StreamEvent => ({ type: "part-end", candidate: 0, pa
 const finish: StreamEvent = { type: "candidate-end", candidate: 0, finish: { reason: "stop" } }
 const call = (id: string): PartStart => ({ kind: "tool-call", id, name: "f", runsAt: "client" })
 
-/** The events each push lets out, by name. */
+/** The names of the events that each push emits. */
 function letOut(events: readonly StreamEvent[]): string[] {
   const encoder = ingress.encodeStream(encodeContext())
   return events.map((event) =>
@@ -33,7 +33,7 @@ function letOut(events: readonly StreamEvent[]): string[] {
   )
 }
 
-describe("a frame leaves", () => {
+describe("the time at which a frame is sent", () => {
   test("a frame is sent as soon as it has content", () => {
     expect(
       letOut([
@@ -66,7 +66,7 @@ describe("a frame leaves", () => {
     ])
   })
 
-  test("when the block before it is done, in protocols where parts overlap", () => {
+  test("a frame of an overlapping part is sent when the block before it has ended", () => {
     const events = [
       start(0, call("1")),
       start(1, call("2")),
@@ -93,14 +93,14 @@ describe("a frame leaves", () => {
     ])
   })
 
-  test("past a part that has said nothing", () => {
+  test("an empty part does not delay the next one", () => {
     expect(
       letOut([start(0, { kind: "reasoning", form: "hidden" }), start(1, { kind: "text" }), delta(1, "x")])[2],
     ).toBe("content_block_start content_block_delta")
   })
 })
 
-test("the opening tells what is known of the input, the close what was used", () => {
+test("the opening event has the input usage, the closing event the final usage", () => {
   const frames = writeStream([
     { type: "stream-start", id: "chatcmpl-1" },
     { type: "usage", usage: { input: 3, cacheRead: 1 } },
@@ -176,7 +176,7 @@ const event: fc.Arbitrary<StreamEvent> = fc.oneof(
   fc.constant<StreamEvent>({ type: "foreign", protocol: "x", value: 1 }),
 )
 
-test("no order of events makes a stream that breaks the grammar, and what it says is read again", () => {
+test("any order of events yields a valid stream that decodes to the same content", () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 40 }), (events) => {
       const written = writeStream([...events, { type: "stream-end" }, ...events]).join("")
@@ -187,15 +187,15 @@ test("no order of events makes a stream that breaks the grammar, and what it say
   )
 })
 
-test("what is told in order is read again word for word, wherever it is cut", () => {
-  const said = fc.array(
+test("ordered parts decode to the same text, wherever the stream is cut", () => {
+  const partList = fc.array(
     fc.record({
       start: fc.constantFrom<PartStart>({ kind: "text" }, call("1"), { kind: "reasoning", form: "full" }),
       texts: fc.array(fc.string({ unit: "grapheme", minLength: 1 }), { minLength: 1 }),
     }),
   )
   fc.assert(
-    fc.property(said, fc.nat(), (parts, cut) => {
+    fc.property(partList, fc.nat(), (parts, cut) => {
       const events = parts.flatMap((each, part) => [
         start(part, each.start),
         ...each.texts.map((text) => delta(part, text)),
@@ -232,7 +232,7 @@ const story: StreamEvent[] = [
   { type: "stream-end" },
 ]
 
-test("it makes no difference where the bytes are cut", () => {
+test("a stream decodes to the same events wherever its bytes are cut", () => {
   const written = writeStream(story).join("")
   const whole = readStream([written])
   for (let cut = 1; cut < written.length; cut++) {
@@ -242,15 +242,19 @@ test("it makes no difference where the bytes are cut", () => {
 
 const ENVELOPE = /^dHJ2LXNlYWw6djI7[A-Za-z0-9+/]+={0,2}$/
 
-describe("the vendor's own client reads a stream as it was told", () => {
+describe("the vendor's client library reads encoded streams", () => {
   const fetching = async () =>
     new Response(fromByteText(writeStream(story).join("")), { headers: { "content-type": "text/event-stream" } })
   const clients = {
-    newest: new Anthropic({ apiKey: "k", baseURL: "http://localhost", fetch: fetching }),
-    before: new Anthropic0({ apiKey: "k", baseURL: "http://localhost", fetch: fetching }) as unknown as Anthropic,
+    "of today": new Anthropic({ apiKey: "k", baseURL: "http://localhost", fetch: fetching }),
+    "of yesterday": new Anthropic0({
+      apiKey: "k",
+      baseURL: "http://localhost",
+      fetch: fetching,
+    }) as unknown as Anthropic,
   }
   for (const [name, client] of Object.entries(clients)) {
-    test(name, async () => {
+    test(`the client library ${name} reads a stream`, async () => {
       const stream = client.messages.stream({ model: "m", max_tokens: 1, messages: [{ role: "user", content: "x" }] })
       const message = await stream.finalMessage()
       expect(JSON.parse(JSON.stringify(message))).toMatchObject({

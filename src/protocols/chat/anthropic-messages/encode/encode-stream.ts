@@ -1,5 +1,5 @@
-// A streamed answer as clients of this protocol read it: one block at a time, in order, each piece as soon as it is
-// there. Parts that overlap wait for one another; a part that has said nothing yet makes nobody wait.
+// Encodes a stream for clients of this protocol: one block at a time, in order, each piece as soon as it arrives.
+// Overlapping parts wait for one another; an empty part does not make others wait.
 
 import type { CandidateFinish } from "../../../../canonical/chat/chat-response.ts"
 import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-event.ts"
@@ -9,9 +9,10 @@ import { encodeByteText } from "../../../../transport/json/byte-text.ts"
 import type { ClientResponseContext, StreamWriter } from "../../../chat-codec.ts"
 import { dropped, foreignPaths } from "../../../losses.ts"
 import { errorFrame } from "../errors.ts"
+import { encodeFinish } from "../finish-reasons.ts"
 import { PROTOCOL } from "../passthrough-fields.ts"
 import { encodeClosingUsage, encodeOpeningUsage, ownToolUse } from "../usage.ts"
-import { messageId, reportResponseLoss, stopMembers } from "./encode-response-common.ts"
+import { messageId, reportResponseLoss } from "./encode-response-common.ts"
 import { StreamedBlock } from "./encode-stream-block.ts"
 
 export function encodeStream(context: ClientResponseContext): StreamWriter {
@@ -30,15 +31,15 @@ class MessageStreamEncoder {
   private candidate: number | undefined
   private finish: CandidateFinish | undefined
   private usage: Usage = {}
-  /** What events of this protocol's own say beside it. */
-  private beside: JsonObject = {}
+  /** Usage members that only this protocol has. */
+  private ownUsage: JsonObject = {}
   private blocks = 0
   private partsSeen = 0
   private readonly lost = new Set<string>()
   private readonly parts = new Map<number, StreamedBlock>()
-  /** Blocks with something to say, the first of them on the wire. */
+  /** Blocks with content, the first of them being written. */
   private readonly queue: StreamedBlock[] = []
-  /** Hidden thoughts that are whole: clients take the last block for the answer, so each waits for one behind it. */
+  /** Complete hidden reasoning: clients take the last block as the answer, so each waits for a block after it. */
   private readonly hidden: StreamedBlock[] = []
 
   constructor(private readonly context: ClientResponseContext) {}
@@ -76,14 +77,14 @@ class MessageStreamEncoder {
   }
 
   private takeForeign({ protocol, value }: Extract<StreamEvent, { type: "foreign" }>): void {
-    if (protocol === PROTOCOL && isObject(value)) this.beside = { ...this.beside, ...value }
+    if (protocol === PROTOCOL && isObject(value)) this.ownUsage = { ...this.ownUsage, ...value }
     if (protocol === PROTOCOL) return
     for (const path of foreignPaths(value)) {
       this.loseOnce(path, () => this.context.losses.push(dropped.hint(path, `only ${protocol} has this`)))
     }
   }
 
-  /** The first candidate to speak is the answer. */
+  /** The first candidate with an event is the answer. */
   private isShown(candidate: number): boolean {
     this.candidate ??= candidate
     if (this.candidate === candidate) return true
@@ -98,7 +99,7 @@ class MessageStreamEncoder {
     report()
   }
 
-  /** Held back until there is more to say than this, so that it tells what is known of the input. */
+  /** Held back until there is content, so that it includes the input usage if known. */
   private open(): string[] {
     if (this.opened) return []
     this.opened = true
@@ -146,7 +147,7 @@ class MessageStreamEncoder {
     return [...this.parts.keys()].flatMap((part) => this.endPart(part))
   }
 
-  /** Writes what may be written now that this block knows more. */
+  /** Writes the blocks that can be written after this block's change. */
   private advance(block: StreamedBlock): string[] {
     if (!this.queue.includes(block) && block.isVisible) this.queue.push(block)
     if (this.queue[0] !== block) return []
@@ -169,7 +170,7 @@ class MessageStreamEncoder {
     })
   }
 
-  /** Usage may still come, and the last event but one tells both. */
+  /** Usage may still arrive, and `message_delta` has both. */
   private conclude(finish: CandidateFinish): string[] {
     const frames = this.endParts()
     this.finish ??= finish
@@ -179,8 +180,8 @@ class MessageStreamEncoder {
   private close(): string[] {
     this.ended = true
     const { calls, refuses, context } = this
-    const delta = stopMembers(this.finish, { calls, refuses, losses: context.losses })
-    const usage = { ...encodeClosingUsage(this.usage), ...ownToolUse(this.beside) }
+    const delta = encodeFinish(this.finish, { calls, refuses, losses: context.losses })
+    const usage = { ...encodeClosingUsage(this.usage), ...ownToolUse(this.ownUsage) }
     return [
       frame("message_delta", { type: "message_delta", delta, usage }),
       frame("message_stop", { type: "message_stop" }),

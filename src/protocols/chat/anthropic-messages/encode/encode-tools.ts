@@ -1,5 +1,5 @@
-// Tools and which of them must be called, for the vendor. A tool that another provider runs becomes the one that does
-// the same here, where there is one.
+// Encodes tools and the choice among them. Another provider's hosted tool maps to the vendor's equivalent, if there is
+// one.
 
 import type {
   ChatRequest,
@@ -25,18 +25,18 @@ type AnthropicToolRequest = Pick<ChatRequest, "tools" | "toolChoice" | "settings
 
 export function encodeTools(
   { tools, toolChoice, settings }: AnthropicToolRequest,
-  writing: AnthropicEncodeContext,
+  encodeContext: AnthropicEncodeContext,
 ): JsonObject {
   const names = new Map<string, string>()
-  const allowed = toolChoice?.mode === "some" ? allowedToolFilter(toolChoice, writing) : () => true
+  const allowed = toolChoice?.mode === "some" ? allowedToolFilter(toolChoice, encodeContext) : () => true
   const encoded = tools.flatMap((tool) => {
     if (!allowed(tool)) return []
-    const wire = encodeTool(tool, writing)
+    const wire = encodeTool(tool, encodeContext)
     if (wire) names.set(tool.name, typeof wire.name === "string" ? wire.name : tool.name)
     return wire ? [wire] : []
   })
-  const choice = encodeChoice({ toolChoice, names, parallel: settings.parallelToolCalls }, writing)
-  const given = encoded.length > 0 || (writing.own && tools.some(({ at }) => !at?.startsWith("mcp_servers")))
+  const choice = encodeChoice({ toolChoice, names, parallel: settings.parallelToolCalls }, encodeContext)
+  const given = encoded.length > 0 || (encodeContext.own && tools.some(({ at }) => !at?.startsWith("mcp_servers")))
   const servers = tools.flatMap((tool) => (isForeignServer(tool) && allowed(tool) ? [listEntry(tool.server)] : []))
   return {
     ...(servers.length > 0 && { mcp_servers: servers }),
@@ -45,7 +45,7 @@ export function encodeTools(
   }
 }
 
-/** Whether it is a remote server that another protocol named. */
+/** True if it is a remote server from another protocol. */
 function isForeignServer(tool: ToolDefinition): tool is HostedTool & { readonly server: RemoteServer } {
   return tool.kind === "hosted" && tool.protocol !== PROTOCOL && tool.server !== undefined
 }
@@ -60,22 +60,22 @@ function allowedToolFilter(
   return ({ name }) => names.includes(name)
 }
 
-function encodeTool(tool: ToolDefinition, writing: AnthropicEncodeContext): JsonObject | undefined {
-  if (tool.kind === "hosted") return encodeHosted(tool, writing)
-  const members = ownMembers(tool.extra, { at: tool.at ?? "tools", losses: writing.losses })
-  const wire = tool.kind === "function" ? encodeFunction(tool, writing) : encodeCustom(tool, writing)
+function encodeTool(tool: ToolDefinition, encodeContext: AnthropicEncodeContext): JsonObject | undefined {
+  if (tool.kind === "hosted") return encodeHosted(tool, encodeContext)
+  const members = ownMembers(tool.extra, { at: tool.at ?? "tools", losses: encodeContext.losses })
+  const wire = tool.kind === "function" ? encodeFunction(tool, encodeContext) : encodeCustom(tool, encodeContext)
   return { ...wire, ...(tool.cacheMark && { cache_control: cacheControl(tool.cacheMark) }), ...members }
 }
 
-function encodeFunction(tool: FunctionTool, writing: AnthropicEncodeContext): JsonObject {
+function encodeFunction(tool: FunctionTool, encodeContext: AnthropicEncodeContext): JsonObject {
   const { name, description, parameters, strict } = tool
   const described = description !== undefined && { description }
-  if (writing.own) {
+  if (encodeContext.own) {
     return { name, ...described, input_schema: parameters ?? {}, ...(strict !== undefined && { strict }) }
   }
   const report = (path: string, keyword: string) => {
     const why = `the vendor does not enforce \`${keyword}\` in tool input`
-    writing.losses.push(approximated.meaning(`${memberPath(tool.at, "parameters")}${path}.${keyword}`, why))
+    encodeContext.losses.push(approximated.meaning(`${memberPath(tool.at, "parameters")}${path}.${keyword}`, why))
   }
   const schema = toolSchema(parameters, report)
   return strict
@@ -101,11 +101,11 @@ const COUNTERPARTS: Readonly<Partial<Record<HostedTool["purpose"], JsonObject>>>
 
 function encodeHosted(tool: HostedTool, { losses }: AnthropicEncodeContext): JsonObject | undefined {
   const { protocol, value, purpose, at, extra, cacheMark } = tool
-  // A server that stands in the list alone is no tool here.
+  // A server without a toolset is not a tool here.
   if (protocol === PROTOCOL) return value === null ? undefined : (value as JsonObject)
   const path = at ?? "tools"
   ownMembers(extra, { at: path, losses })
-  // A server of another protocol's is listed beside the tools.
+  // A server from another protocol goes to `mcp_servers`.
   if (tool.server) return undefined
   const counterpart = COUNTERPARTS[purpose]
   if (!counterpart) {
@@ -122,7 +122,7 @@ function encodeHosted(tool: HostedTool, { losses }: AnthropicEncodeContext): Jso
   return { ...counterpart, ...known, ...(cacheMark && { cache_control: cacheControl(cacheMark) }) }
 }
 
-/** Where the user is, which OpenAI says in the same words; in chat completions a level further down. */
+/** The user's location, which has the same shape at OpenAI; chat completions nests it one level deeper. */
 function searchOptions(value: Json): JsonObject {
   const location = isObject(value) ? value.user_location : undefined
   if (!isObject(location) || location.type !== "approximate") return {}
@@ -132,17 +132,18 @@ function searchOptions(value: Json): JsonObject {
 
 interface ToolChoiceInput {
   readonly toolChoice: ToolChoice | undefined
-  /** Of each tool that is sent, the name it is sent by. */
+  /** The encoded name of each tool that is sent. */
   readonly names: ReadonlyMap<string, string>
   readonly parallel: boolean | undefined
 }
 
 function encodeChoice(
   { toolChoice, names, parallel }: ToolChoiceInput,
-  writing: AnthropicEncodeContext,
+  encodeContext: AnthropicEncodeContext,
 ): JsonObject | undefined {
   const lone = parallel === undefined ? {} : { disable_parallel_tool_use: !parallel }
-  if (writing.own) return toolChoice && { ...choiceOf(toolChoice, names), ...(toolChoice.mode !== "none" && lone) }
+  if (encodeContext.own)
+    return toolChoice && { ...choiceOf(toolChoice, names), ...(toolChoice.mode !== "none" && lone) }
   if (toolChoice && isForced(toolChoice)) mustHave(toolChoice, names)
   if (names.size === 0) return undefined
   const choice = toolChoice && choiceOf(toolChoice, names)
@@ -150,7 +151,7 @@ function encodeChoice(
   return { ...(choice ?? { type: "auto" }), ...lone }
 }
 
-/** Whether a tool must be called, whichever. */
+/** True if any tool must be called. */
 export function isForced(choice: ToolChoice): boolean {
   return choice.mode === "required" || choice.mode === "tool" || (choice.mode === "some" && choice.required)
 }

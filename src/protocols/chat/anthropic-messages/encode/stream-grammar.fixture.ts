@@ -1,4 +1,4 @@
-// The grammar of a messages stream, as a checker: what breaks it, or nothing.
+// Checks the grammar of a messages stream and returns its violations.
 import { isObject, type JsonObject } from "../../../../canonical/json.ts"
 import { decodeByteText } from "../../../../transport/json/byte-text.ts"
 import { decodeSse } from "../../../../transport/streams/sse.ts"
@@ -23,9 +23,9 @@ export function grammarFaults(text: string): string[] {
     if (!holds) faults.push(fault)
   }
   for (const { event, data } of [...sse.push(text), ...sse.finish()]) {
-    const said: unknown = JSON.parse(decodeByteText(data ?? "null"))
-    if (!isObject(said)) return [...faults, "a frame without an object"]
-    const { type } = said
+    const payload: unknown = JSON.parse(decodeByteText(data ?? "null"))
+    if (!isObject(payload)) return [...faults, "a frame without an object"]
+    const { type } = payload
     expect(event === type, `${event} says ${type}`)
     if (type === "ping") continue
     const at = `${type} ${state}`
@@ -33,25 +33,25 @@ export function grammarFaults(text: string): string[] {
       expect(state === "before", at)
       state = "between"
     } else if (type === "content_block_start") {
-      expect(state === "between" && said.index === index, at)
-      block = isObject(said.content_block) ? said.content_block : {}
+      expect(state === "between" && payload.index === index, at)
+      block = isObject(payload.content_block) ? payload.content_block : {}
       expect(typeof block.type === "string", "a block without a type")
       signed = false
       state = "inside"
     } else if (type === "content_block_delta") {
-      expect(state === "inside" && said.index === index, at)
-      const delta = isObject(said.delta) ? said.delta : {}
+      expect(state === "inside" && payload.index === index, at)
+      const delta = isObject(payload.delta) ? payload.delta : {}
       const grows = GROWS[String(block.type)] ?? []
       expect(grows.includes(String(delta.type)), `${block.type} grows by ${delta.type}`)
       expect(!signed, "a delta behind a signature")
       signed = delta.type === "signature_delta"
     } else if (type === "content_block_stop") {
-      expect(state === "inside" && said.index === index, at)
+      expect(state === "inside" && payload.index === index, at)
       index++
       state = "between"
     } else if (type === "message_delta") {
       expect(state === "between", at)
-      expect(isObject(said.delta) && isObject(said.usage), "a message_delta without delta and usage")
+      expect(isObject(payload.delta) && isObject(payload.usage), "a message_delta without delta and usage")
       state = "closing"
     } else if (type === "message_stop") {
       expect(state === "closing", at)

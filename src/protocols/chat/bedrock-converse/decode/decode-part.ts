@@ -1,7 +1,6 @@
-// One content block of an answer as a part. What is no block of a kind known here stays whole as foreign.
+// Decodes one content block of a response. An unknown block stays whole as a foreign part.
 
 import type {
-  Citation,
   ContentPart,
   MediaPart,
   TextPart,
@@ -9,18 +8,18 @@ import type {
   ToolResultPart,
 } from "../../../../canonical/chat/content-part.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
-import { claimFields } from "../../../../canonical/passthrough-fields.ts"
 import type { UpstreamResponseContext } from "../../../chat-codec.ts"
 import { ANSWER_TOOL } from "../answer-tool.ts"
+import { decodeCitation } from "../citations.ts"
 import { PROTOCOL } from "../passthrough-fields.ts"
 import { redactedSeal } from "../seals.ts"
 
 interface ConverseBlockOrigin extends UpstreamResponseContext {
-  /** Which part of the answer it is, for calls without an id. */
+  /** The part's number in the response, for calls without an id. */
   readonly number: number
 }
 
-/** Undefined for a block in which nothing is said. */
+/** Undefined for an empty block. */
 export function decodeBlock(block: Json, origin: ConverseBlockOrigin): ContentPart | undefined {
   if (!isObject(block)) return { kind: "foreign", protocol: PROTOCOL, value: block }
   if (typeof block.text === "string") return block.text === "" ? undefined : { kind: "text", text: block.text }
@@ -32,7 +31,7 @@ export function decodeBlock(block: Json, origin: ConverseBlockOrigin): ContentPa
   return part
 }
 
-/** A block that a stream tells in pieces that mean nothing by themselves. */
+/** A block that a stream sends in pieces without meaning of their own. */
 export function decodeWhole(block: JsonObject): Extract<ContentPart, { kind: "media" | "tool-result" | "foreign" }> {
   const part =
     (isObject(block.toolResult) && decodeResult(block.toolResult)) ||
@@ -78,28 +77,9 @@ function decodeCited({ content, citations }: JsonObject): TextPart | undefined {
   return { kind: "text", text, ...(cited.length > 0 && { citations: cited }) }
 }
 
-export function decodeCitation(wire: JsonObject): Citation {
-  const held = claimFields(wire)
-  const { title, location, sourceContent } = wire
-  const url = isObject(location) && isObject(location.web) ? location.web.url : undefined
-  const quote = Array.isArray(sourceContent)
-    ? sourceContent.map((each: Json) => (isObject(each) && typeof each.text === "string" ? each.text : "")).join("")
-    : ""
-  if (typeof title === "string") held.take("title")
-  if (typeof url === "string") held.take("location")
-  if (quote !== "") held.take("sourceContent")
-  const extra = held.rest(PROTOCOL)
-  return {
-    ...(typeof url === "string" && { url }),
-    ...(typeof title === "string" && { title }),
-    ...(quote !== "" && { quote }),
-    ...(extra && { extra }),
-  }
-}
-
 const RESULT = /_result$/
 
-/** What a tool that the provider runs has found. */
+/** The result of a tool that the provider ran. */
 function decodeResult({ toolUseId, content, status, type }: JsonObject): ToolResultPart | undefined {
   if (typeof toolUseId !== "string") return undefined
   return {

@@ -31,21 +31,21 @@ const ending = (stopReason = "end_turn") =>
     ["metadata", { usage: { inputTokens: 1, outputTokens: 2 } }],
   ] as const
 
-describe("a block of an answer", () => {
+describe("decoding a block", () => {
   const call = { kind: "tool-call", id: "tooluse_1", name: "f", arguments: '{"a":1}', runsAt: "client" }
   const sealed = (data: string) => ({ mintedBy: "the-minter", data })
   test.each<[string, object, object | undefined]>([
     ["text", { text: "Grüße" }, { kind: "text", text: "Grüße" }],
-    ["a text of nothing", { text: "" }, undefined],
+    ["an empty text", { text: "" }, undefined],
     ["a call", { toolUse: { toolUseId: "tooluse_1", name: "f", input: { a: 1 } } }, call],
     [
-      "a call that the provider runs",
+      "a call that the provider ran",
       { toolUse: { toolUseId: "tooluse_1", name: "f", input: { a: 1 }, type: "server_tool_use" } },
       { ...call, runsAt: "provider" },
     ],
     ["a call without an id", { toolUse: { name: "f" } }, { ...call, id: `tooluse_${decoding.id}_0`, arguments: "{}" }],
     [
-      "what the provider's own tool found",
+      "the result of the provider's own tool",
       {
         toolResult: {
           toolUseId: "t",
@@ -71,17 +71,17 @@ describe("a block of an answer", () => {
       { kind: "reasoning", form: "full", text: "hm", sealed: sealed("c2ln") },
     ],
     [
-      "reasoning that nobody signed",
+      "unsigned reasoning",
       { reasoningContent: { reasoningText: { text: "hm" } } },
       { kind: "reasoning", form: "full", text: "hm" },
     ],
     [
-      "reasoning that is not shown",
+      "redacted reasoning",
       { reasoningContent: { redactedContent: Buffer.from("cmVk").toString("base64") } },
       { kind: "reasoning", form: "hidden", text: "", sealed: sealed("redacted:cmVk") },
     ],
     [
-      "reasoning that is not shown, in bytes",
+      "redacted reasoning that is not text",
       { reasoningContent: { redactedContent: "/wA=" } },
       { kind: "reasoning", form: "hidden", text: "", sealed: sealed("redacted-bytes:/wA=") },
     ],
@@ -112,20 +112,20 @@ describe("a block of an answer", () => {
       },
     ],
     [
-      "a picture",
+      "an image",
       { image: { format: "png", source: { bytes: "iVBO" } } },
       { kind: "media", media: "image", source: { at: "inline", mediaType: "image/png", base64: "iVBO" } },
     ],
     [
-      "what nobody knows yet",
+      "an unknown block",
       { tomorrow: { x: [1, null] } },
       { kind: "foreign", protocol: "bedrock-converse", value: { tomorrow: { x: [1, null] } } },
     ],
-  ])("a block of an answer is read: %s", (_, block, part) => {
+  ])("a block is decoded: %s", (_, block, part) => {
     expect(parts(block) as object[]).toEqual(part ? [part] : [])
   })
 
-  test("a block of an answer is an answer in the form asked for, where the tool for it was called", () => {
+  test("a call of the answer tool is decoded as text", () => {
     const block = { toolUse: { toolUseId: "t", name: ANSWER_TOOL, input: { city: "Köln" } } }
     expect(parts(block)).toEqual([{ kind: "text", text: '{"city":"Köln"}' }])
     expect(finish({ stopReason: "tool_use" }, [block])).toEqual({ reason: "stop" })
@@ -134,7 +134,7 @@ describe("a block of an answer", () => {
   })
 })
 
-describe("an answer", () => {
+describe("decoding a whole response", () => {
   test.each([
     ["end_turn", "stop"],
     ["tool_use", "tool-calls"],
@@ -145,11 +145,11 @@ describe("an answer", () => {
     ["content_filtered", "filtered"],
     ["malformed_tool_use", "other"],
     ["toString", "other"],
-  ] as const)("an answer that ends with %s ended by %s", (word, reason) => {
+  ] as const)("a response with stop reason %s has finish reason %s", (word, reason) => {
     expect(finish({ stopReason: word })).toEqual({ reason, word })
   })
 
-  test("an answer says which sequence stopped it, whole or streamed", () => {
+  test("the stop sequence is decoded, from a whole response and from a stream", () => {
     const expected = { reason: "stop-sequence", word: "stop_sequence", stopSequence: "###" } as const
     const fields = { stop_sequence: "###" }
     expect(finish({ stopReason: "stop_sequence", additionalModelResponseFields: fields })).toEqual(expected)
@@ -163,12 +163,12 @@ describe("an answer", () => {
   test.each<[string, object, object | undefined]>([
     ["without a cache", { inputTokens: 5, outputTokens: 7, totalTokens: 12 }, { input: 5, output: 7 }],
     [
-      "with a cache beside the input",
+      "with cache reads and writes",
       { inputTokens: 3, outputTokens: 1, cacheReadInputTokens: 1712, cacheWriteInputTokens: 0, totalTokens: 1716 },
       { input: 3, output: 1, cacheRead: 1712, cacheWrite: 0 },
     ],
     [
-      "with what is kept for an hour told apart",
+      "with cache writes for an hour",
       {
         inputTokens: 3,
         outputTokens: 1,
@@ -180,12 +180,12 @@ describe("an answer", () => {
       },
       { input: 3, output: 1, cacheWrite: 6, cacheWrite1h: 4 },
     ],
-    ["of no numbers", { inputTokens: "5", outputTokens: -1 }, {}],
-  ])("an answer counts tokens %s", (_, usage, expected) => {
+    ["without valid numbers", { inputTokens: "5", outputTokens: -1 }, {}],
+  ])("the usage is decoded %s", (_, usage, expected) => {
     expect(decoded([{ text: "x" }], { usage }).usage).toEqual(expected as never)
   })
 
-  test("an answer that is none is not read as one", () => {
+  test("a body that is not a response decodes to undefined", () => {
     for (const body of [{}, { message: "no" }, { output: {} }, { output: { message: { content: "x" } } }]) {
       expect(bedrockConverseCodec.decodeResponse(body as JsonObject, decoding)).toBeUndefined()
     }
@@ -196,8 +196,8 @@ describe("an answer", () => {
   })
 })
 
-describe("a stream", () => {
-  test("a stream gives a text's first word as soon as it is there", () => {
+describe("decoding a stream", () => {
+  test("a text's first word is decoded as soon as it arrives", () => {
     const decoder = bedrockConverseCodec.decodeStream(decoding)
     const text = streamText([delta(0, { text: "Grüße" })])
     expect(
@@ -209,7 +209,7 @@ describe("a stream", () => {
     ])
   })
 
-  test("a stream ends when it has said why it stopped and what it used, in either order, or at its end", () => {
+  test("a stream ends after its stop reason and usage, in either order, or at its end", () => {
     const [stopped, counted] = ending()
     const types = (events: readonly { type: string }[]) => events.map(({ type }) => type)
     const usual = ["stream-start", "candidate-end", "usage", "stream-end"]
@@ -221,7 +221,7 @@ describe("a stream", () => {
     )
   })
 
-  test("a stream ends a part as the kind under its number changes, also where no end is told", () => {
+  test("a part ends when the kind under its index changes, even without an end event", () => {
     const events = streamed(delta(0, { reasoningContent: { text: "hm" } }), delta(0, { text: "x" }), ...ending())
     expect(assembleResponse(events).candidates[0]?.parts).toEqual([
       { kind: "reasoning", form: "full", text: "hm" },
@@ -229,7 +229,7 @@ describe("a stream", () => {
     ])
   })
 
-  test("a stream has parts that overlap", () => {
+  test("parts of a stream may overlap", () => {
     const call = (toolUseId: string) => ({ toolUse: { toolUseId, name: "f" } })
     const events = streamed(
       start(0, call("a")),
@@ -244,7 +244,7 @@ describe("a stream", () => {
     ])
   })
 
-  test("a stream with an answer in the form asked for is a text as it grows", () => {
+  test("input of the answer tool is decoded as growing text", () => {
     const toolUse = { toolUseId: "t", name: ANSWER_TOOL }
     const events = streamed(start(0, { toolUse }), delta(0, { toolUse: { input: '{"a"' } }), ...ending("tool_use"))
     expect(events[1]).toMatchObject({ type: "part-start", start: { kind: "text" } })
@@ -258,12 +258,12 @@ describe("a stream", () => {
     ["internalServerException", "upstream_unavailable"],
     ["validationException", "invalid_parameter"],
     ["somethingNewException", "upstream_unavailable"],
-  ])("a stream that fails with %s says %s", (__type, code) => {
+  ])("a stream error %s is decoded as %s", (__type, code) => {
     const events = streamed(delta(0, { text: "Half" }), ["error", { __type, message: "No." }])
     expect(events.at(-1)).toMatchObject({ type: "stream-error", error: { code } })
   })
 
-  test("a stream with data that is no JSON says so", () => {
+  test("stream data that is not JSON is reported", () => {
     expect(decodedStream(["event: contentBlockDelta\ndata: {\n\n"])[0]).toMatchObject({ type: "stream-error" })
   })
 })
@@ -274,7 +274,7 @@ const json = fc.dictionary(fc.string({ maxLength: 5 }), fc.oneof(fc.integer(), w
 })
 const id = fc.string({ minLength: 1, maxLength: 8, unit: fc.constantFrom(..."abcXYZ09_-") })
 
-/** A block as it comes whole, and the same in pieces. */
+/** A whole block and its streamed pieces. */
 const block = fc.oneof(
   fc.array(words, { minLength: 1, maxLength: 4 }).map((pieces) => ({
     whole: { text: pieces.join("") } as object,
@@ -303,10 +303,10 @@ const block = fc.oneof(
     }
   }),
   fc.tuple(id, json).map(([toolUseId, found]) => {
-    const told = { toolUseId, status: "success", type: "nova_code_interpreter_result" }
+    const toolResult = { toolUseId, status: "success", type: "nova_code_interpreter_result" }
     return {
-      whole: { toolResult: { ...told, content: [{ json: found }] } },
-      events: (at: number) => [start(at, { toolResult: told }), delta(at, { toolResult: [{ json: found }] })],
+      whole: { toolResult: { ...toolResult, content: [{ json: found }] } },
+      events: (at: number) => [start(at, { toolResult }), delta(at, { toolResult: [{ json: found }] })],
     }
   }),
   id.map((bytes) => ({
@@ -315,10 +315,10 @@ const block = fc.oneof(
   })),
 )
 
-describe("any answer", () => {
+describe("decoding any response", () => {
   const usage = { inputTokens: 3, outputTokens: 4, cacheReadInputTokens: 5 }
 
-  test("any answer is the same streamed as whole, in any pieces", () => {
+  test("any response decodes to the same streamed as whole, in any pieces", () => {
     const stopReason = fc.constantFrom("end_turn", "tool_use", "max_tokens")
     fc.assert(
       fc.property(fc.array(block, { maxLength: 5 }), stopReason, fc.nat(60), (blocks, word, size) => {
@@ -338,7 +338,7 @@ describe("any answer", () => {
     )
   })
 
-  test("any JSON in the place of an answer is read without an exception", () => {
+  test("any JSON instead of a response is decoded without an exception", () => {
     const anything = fc.jsonValue() as fc.Arbitrary<JsonObject>
     const type = fc.constantFrom(
       ...["messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata", "x"],

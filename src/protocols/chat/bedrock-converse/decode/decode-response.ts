@@ -1,4 +1,4 @@
-// A whole answer of the vendor's, in canonical words. It names neither itself nor its model.
+// Decodes a whole response, which has neither an id nor a model name.
 
 import type { ChatResponse } from "../../../../canonical/chat/chat-response.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"

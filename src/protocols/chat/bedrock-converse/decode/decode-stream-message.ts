@@ -1,24 +1,25 @@
-// A message as its events tell it: what each of them adds, in canonical events. It never throws, whatever a host sends.
+// Decodes the events of a Converse stream into canonical events. Never throws, whatever a host sends.
 import { Buffer } from "node:buffer"
 import type { SealedContent } from "../../../../canonical/chat/sealed-content.ts"
 import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 import type { UpstreamResponseContext } from "../../../chat-codec.ts"
 import { ANSWER_TOOL } from "../answer-tool.ts"
+import { decodeCitation } from "../citations.ts"
 import { decodeErrorEvent } from "../errors.ts"
 import { decodeFinish } from "../finish-reasons.ts"
 import { redactedSeal } from "../seals.ts"
 import { decodeUsage } from "../usage.ts"
-import { callStart, decodeCitation, decodeWhole } from "./decode-part.ts"
+import { callStart, decodeWhole } from "./decode-part.ts"
 
 interface OpenConverseBlock {
   readonly part: number
   readonly kind: PartStart["kind"]
-  /** Whether it is a tool's input of which nothing was said yet. */
+  /** True if it is a tool call without any input yet. */
   waits: boolean
   signature: string
   readonly redacted: Buffer[]
-  /** A block whose pieces are no part by themselves, put together until it is whole. */
+  /** Pieces without meaning of their own, collected until the block is complete. */
   pieces?: JsonObject
 }
 
@@ -32,10 +33,10 @@ export class ConverseStreamDecoder {
   private started = false
   private counted = false
   private parts = 0
-  /** Calls the caller has to run, and those of the tool that answers are given with. */
+  /** The numbers of calls that the caller has to run, and of calls of the answer tool. */
   private calls = 0
   private answers = 0
-  /** By the number the host gives them. */
+  /** By the host's index. */
   private readonly open = new Map<number, OpenConverseBlock>()
 
   constructor(private readonly context: UpstreamResponseContext) {}
@@ -71,7 +72,7 @@ export class ConverseStreamDecoder {
     }
   }
 
-  /** Only calls, and what comes in pieces, open with an event of their own. */
+  /** Only calls, and blocks in pieces, have an opening event. */
   private startBlock(index: number, start: JsonObject): StreamEvent[] {
     if (isObject(start.toolUse)) return this.startCall(index, start.toolUse)
     if (Object.keys(start).length === 0) return []
@@ -127,7 +128,7 @@ export class ConverseStreamDecoder {
     return events
   }
 
-  /** The part that grows under this number, begun where there is none of the kind. */
+  /** The open part at this index, which is started if there is none of the kind. */
   private ensure(index: number, start: PartStart): { events: StreamEvent[]; open: OpenConverseBlock } {
     const open = this.open.get(index)
     if (open && open.kind === start.kind && !open.pieces && !open.waits) return { events: [], open }
@@ -172,7 +173,7 @@ export class ConverseStreamDecoder {
     if (pieces) {
       events.push({ type: "part-start", candidate: 0, part, start: { kind: "whole", part: decodeWhole(pieces) } })
     }
-    // A tool without parameters is called with nothing.
+    // A tool without parameters is called with empty input.
     if (open.waits) events.push({ type: "part-delta", candidate: 0, part, text: "{}" })
     events.push({ type: "part-end", candidate: 0, part, ...(sealed && { sealed }) })
     return events
@@ -197,7 +198,7 @@ export class ConverseStreamDecoder {
     return this.counted ? [...events, ...this.end()] : events
   }
 
-  /** What was used is the last that is told. */
+  /** The last reported usage counts. */
   private count(wire: Json | undefined): StreamEvent[] {
     this.counted = true
     const usage = decodeUsage(wire)
@@ -206,10 +207,10 @@ export class ConverseStreamDecoder {
   }
 }
 
-/** How deep the pieces of a block reach into each other: `image`, `source`, `bytes`. */
+/** The nesting depth of a block's pieces: `image`, `source`, `bytes`. */
 const LEVELS = 3
 
-/** A block with what a delta adds to it. A result's contents come as a list, which is its `content`. */
+/** Merges a delta into a block. A result's contents arrive as a list, which is its `content`. */
 function mergeConverseDelta(block: JsonObject, more: JsonObject, levels = LEVELS): JsonObject {
   const added = Object.entries(more).map(([name, value]): [string, Json] => {
     const before = Object.hasOwn(block, name) ? block[name] : undefined

@@ -1,4 +1,4 @@
-// Reads a ConverseStream, out of AWS's frames already, into canonical events.
+// Decodes a ConverseStream, already extracted from AWS's frames, into canonical events.
 import type { StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import type { SseFrame } from "../../../../transport/streams/sse.ts"
 import type { StreamStep } from "../../../../transport/streams/stream-step.ts"
@@ -11,10 +11,10 @@ export function decodeStream(context: UpstreamResponseContext): StreamStep<SseFr
   return {
     push({ event, data }) {
       if (data === undefined || message.ended) return []
-      const said = parseEvent(data)
-      return said ? message.take(event, said) : [brokenEvent()]
+      const payload = parseEvent(data)
+      return payload ? message.take(event, payload) : [brokenEvent()]
     },
-    /** A message that said why it stopped is whole, also without what it has used. */
+    /** A message with a stop reason is complete, even without usage. */
     finish() {
       return message.ended || !message.stopped ? [] : message.end()
     },

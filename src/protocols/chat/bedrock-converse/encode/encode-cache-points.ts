@@ -6,9 +6,12 @@ import { approximated, dropped } from "../../../losses.ts"
 import type { BedrockEncodeContext } from "./encode-context.ts"
 import type { PlacedBlock } from "./encode-part.ts"
 
-/** The border itself; undefined where the model keeps nothing. */
-export function cachePoint({ ttl }: CacheMark, { at, writing }: { at: string; writing: BedrockEncodeContext }) {
-  const { family, losses } = writing
+/** The cache point; undefined if the model has no cache. */
+export function cachePoint(
+  { ttl }: CacheMark,
+  { at, encodeContext }: { at: string; encodeContext: BedrockEncodeContext },
+) {
+  const { family, losses } = encodeContext
   if (!family.caches) {
     losses.push(dropped.hint(`${at}.cache_control`, "the model does not cache prompts"))
     return undefined
@@ -21,20 +24,20 @@ export function cachePoint({ ttl }: CacheMark, { at, writing }: { at: string; wr
 }
 
 /**
- * The blocks with their borders among them. None may follow media, so it stands before them then: they are kept with
- * the next border, and no block is added that the next turn would not have.
+ * Inserts cache points into the blocks. None may follow media, so it moves before them: the next cache point includes
+ * them, and no block is added that the next turn would not have.
  */
-export function withCachePoints(placed: readonly PlacedBlock[], writing: BedrockEncodeContext): JsonObject[] {
+export function withCachePoints(placed: readonly PlacedBlock[], encodeContext: BedrockEncodeContext): JsonObject[] {
   const blocks: JsonObject[] = []
   for (const { block, mark } of placed) {
     blocks.push(block)
-    const point = mark && cachePoint(mark, { at: mark.at, writing })
+    const point = mark && cachePoint(mark, { at: mark.at, encodeContext })
     if (!point) continue
     let place = blocks.length
     while (place > 0 && isMedia(blocks[place - 1])) place--
     if (place < blocks.length) {
       const why = "a cache mark cannot follow media"
-      writing.losses.push((place === 0 ? dropped : approximated).hint(`${mark.at}.cache_control`, why))
+      encodeContext.losses.push((place === 0 ? dropped : approximated).hint(`${mark.at}.cache_control`, why))
     }
     if (place > 0 && blocks[place - 1]?.cachePoint === undefined) blocks.splice(place, 0, point)
   }

@@ -1,4 +1,4 @@
-// What a request is being written under.
+// The context in which a request is encoded.
 import type { UpstreamRequestContext } from "../../../chat-codec.ts"
 import type { ModelFamily } from "../model-family.ts"
 

@@ -1,4 +1,4 @@
-// What form an answer shall have, by what holds the model to it: the interface, a tool that must be called, or words.
+// Encodes the output format, by what the model enforces: the interface, a tool that must be called, or the prompt.
 
 import type { ChatRequest, OutputFormat } from "../../../../canonical/chat/chat-request.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
@@ -6,11 +6,11 @@ import { approximated, dropped } from "../../../losses.ts"
 import { resolveReference, strictSchema, toolSchema } from "../../../schema/tool-schema.ts"
 import { ANSWER_DESCRIPTION, ANSWER_TOOL } from "../answer-tool.ts"
 import type { BedrockEncodeContext } from "./encode-context.ts"
-import { isForced } from "./encode-tool-choice.ts"
+import { isForced } from "./encode-tools.ts"
 
 export interface ConverseFormat {
   readonly outputConfig?: JsonObject
-  /** The tool whose input is the answer. */
+  /** The tool whose input is the response. */
   readonly answer?: JsonObject
   readonly instruction?: string
 }
@@ -18,20 +18,20 @@ export interface ConverseFormat {
 const ONLY = "and nothing else: no prose around it, no code fence."
 
 interface FormatContext {
-  /** Whether the model thinks, which does not go with a tool that must be called. */
+  /** True if the model reasons, which excludes a tool that must be called. */
   readonly thinks: boolean
-  readonly writing: BedrockEncodeContext
+  readonly encodeContext: BedrockEncodeContext
 }
 
-export function encodeFormat(request: ChatRequest, { thinks, writing }: FormatContext): ConverseFormat {
+export function encodeFormat(request: ChatRequest, { thinks, encodeContext }: FormatContext): ConverseFormat {
   const { format } = request.settings
-  const { losses, family } = writing
+  const { losses, family } = encodeContext
   if (!format || format.kind === "text") return {}
   if (format.kind !== "schema") {
     losses.push(approximated.meaning("format", "JSON without a schema is requested in the prompt"))
     return { instruction: `Answer with one JSON object ${ONLY}` }
   }
-  if (family.format === "config") return { outputConfig: encodeConfig(format, writing) }
+  if (family.format === "config") return { outputConfig: encodeConfig(format, encodeContext) }
   if (format.name !== undefined)
     losses.push(dropped.hint("format.name", "this format has no name in the Converse protocol"))
   if (request.toolChoice && isForced(request.toolChoice)) {
@@ -40,7 +40,7 @@ export function encodeFormat(request: ChatRequest, { thinks, writing }: FormatCo
   }
   const takesTool = family.format === "tool" && !thinks && isObject(format.schema)
   const isFree = request.tools.every(({ name }) => name !== ANSWER_TOOL)
-  if (takesTool && isFree && describesObject(format.schema)) return { answer: answerTool(format.schema, writing) }
+  if (takesTool && isFree && describesObject(format.schema)) return { answer: answerTool(format.schema, encodeContext) }
   losses.push(approximated.meaning("format.schema", "the schema is sent in the prompt and not enforced"))
   return { instruction: `Answer with JSON that fits this JSON Schema ${ONLY}\n${JSON.stringify(format.schema)}` }
 }

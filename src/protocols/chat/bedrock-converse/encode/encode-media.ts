@@ -1,5 +1,5 @@
-// Pictures, documents, video and sound of a request. They stand in the request itself, each under a word for its form.
-// What the interface does not take is refused: an answer to half a question is worse than none.
+// Encodes images, documents, video and audio of a request: inline, with a name for the format. Unsupported media is
+// refused, because answering only part of a question is worse than refusing it.
 import { Buffer } from "node:buffer"
 import type { MediaPart } from "../../../../canonical/chat/content-part.ts"
 import { GatewayError } from "../../../../canonical/gateway-error.ts"
@@ -52,21 +52,23 @@ const FORMS: Readonly<Record<MediaPart["media"], MediaFormats>> = {
   },
 }
 
-export function mediaBlock(part: MediaPart, writing: BedrockEncodeContext): JsonObject {
+export function encodeMedia(part: MediaPart, encodeContext: BedrockEncodeContext): JsonObject {
   const { media, detail, at } = part
   if (detail !== undefined && detail !== "auto") {
-    writing.losses.push(dropped.hint(memberPath(at, "detail"), "the Converse protocol has no image detail"))
+    encodeContext.losses.push(dropped.hint(memberPath(at, "detail"), "the Converse protocol has no image detail"))
   }
-  const { format, bytes } = content(part, writing)
+  const { format, bytes } = content(part, encodeContext)
   const source = { bytes }
-  if (media === "document") return { document: { format, name: documentName(part, writing), source } }
+  if (media === "document") return { document: { format, name: documentName(part, encodeContext), source } }
   if (part.name !== undefined) {
-    writing.losses.push(dropped.hint(memberPath(at, "name"), "only documents have a name in the Converse protocol"))
+    encodeContext.losses.push(
+      dropped.hint(memberPath(at, "name"), "only documents have a name in the Converse protocol"),
+    )
   }
   return { [media]: { format, source } }
 }
 
-function content(part: MediaPart, writing: BedrockEncodeContext): { format: string; bytes: string } {
+function content(part: MediaPart, encodeContext: BedrockEncodeContext): { format: string; bytes: string } {
   const { source, media } = part
   if (source.at === "url") throw refuseMedia(part, "this model's provider does not fetch URLs; send the content inline")
   if (source.at === "stored") throw refuseMedia(part, "a file that is stored elsewhere cannot be sent; send it inline")
@@ -78,14 +80,14 @@ function content(part: MediaPart, writing: BedrockEncodeContext): { format: stri
     throw refuseMedia(part, `${media} must be ${Object.keys(known).join(", ")}, not ${type}`)
   }
   if (isText && known[type] === undefined) {
-    writing.losses.push(approximated.hint(memberPath(part.at, "mediaType"), "text is sent as text/plain"))
+    encodeContext.losses.push(approximated.hint(memberPath(part.at, "mediaType"), "text is sent as text/plain"))
   }
   const bytes = source.at === "text" ? Buffer.from(source.text, "utf8").toString("base64") : plainBase64(source.base64)
   if (bytes === "") throw refuseMedia(part, "it is empty")
   return { format, bytes }
 }
 
-/** Parameters behind the type say nothing of the form. */
+/** Parameters after the media type do not affect the format. */
 function bareType(mediaType: string): string {
   const [type = ""] = mediaType.toLowerCase().split(";")
   return type.trim()
@@ -99,7 +101,7 @@ function plainBase64(base64: string): string {
 
 const MAX_NAME = 200
 
-/** Letters, digits, single spaces, hyphens and brackets; no two alike in a request. */
+/** Letters, digits, single spaces, hyphens and brackets; unique within a request. */
 function documentName({ name, at }: MediaPart, { documents, losses }: BedrockEncodeContext): string {
   const fit = (name ?? "")
     .replace(/[^A-Za-z0-9 ()[\]-]+/g, "-")

@@ -1,4 +1,4 @@
-// Turns as messages: user and assistant take turns strictly, and what tools found stands first in the user's.
+// Encodes turns as messages: user and assistant alternate strictly, and tool results come first in a user message.
 
 import type { ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"
@@ -14,28 +14,28 @@ interface ConverseMessage {
   readonly others: PlacedBlock[]
 }
 
-/** What is put where something has to be said and nothing was. */
+/** Placeholder for a message that must have text but has none. */
 const PLACEHOLDER_TEXT: JsonObject = { text: "." }
 
-export function encodeMessages(turns: readonly ConversationTurn[], writing: BedrockEncodeContext): JsonObject[] {
-  const spoken: ConverseMessage[] = []
-  for (const turn of turns) appendTurn(turn, { spoken, writing })
-  if (spoken[0]?.role !== "user") {
+export function encodeMessages(turns: readonly ConversationTurn[], encodeContext: BedrockEncodeContext): JsonObject[] {
+  const messages: ConverseMessage[] = []
+  for (const turn of turns) appendTurn(turn, { messages, encodeContext })
+  if (messages[0]?.role !== "user") {
     const why = "a conversation must begin with a user message: a placeholder was inserted"
-    writing.losses.push(approximated.hint("messages", why))
-    spoken.unshift({ role: "user", results: [], others: [{ block: PLACEHOLDER_TEXT }] })
+    encodeContext.losses.push(approximated.hint("messages", why))
+    messages.unshift({ role: "user", results: [], others: [{ block: PLACEHOLDER_TEXT }] })
   }
-  endWithoutSpace(spoken.at(-1), { at: turns.at(-1)?.at ?? "messages", writing })
-  return spoken.map(({ role, results, others }) => {
-    const content = withCachePoints([...results, ...others], writing)
-    return { role, content: withText(content, writing) }
+  endWithoutSpace(messages.at(-1), { at: turns.at(-1)?.at ?? "messages", encodeContext })
+  return messages.map(({ role, results, others }) => {
+    const content = withCachePoints([...results, ...others], encodeContext)
+    return { role, content: withText(content, encodeContext) }
   })
 }
 
-/** An answer that was begun goes on, but not behind white space: Claude refuses that. */
+/** An unfinished response continues, but not after white space: Claude refuses that. */
 function endWithoutSpace(
   last: ConverseMessage | undefined,
-  { at, writing }: { at: string; writing: BedrockEncodeContext },
+  { at, encodeContext }: { at: string; encodeContext: BedrockEncodeContext },
 ): void {
   const placed = last?.role === "assistant" ? last.others.pop() : undefined
   if (!last || !placed) return
@@ -43,31 +43,31 @@ function endWithoutSpace(
   const trimmed = typeof text === "string" ? text.trimEnd() : text
   last.others.push(trimmed === undefined ? placed : { ...placed, block: { ...placed.block, text: trimmed } })
   if (trimmed === text) return
-  writing.losses.push(approximated.hint(at, "white space is not allowed at the end of a prefilled response"))
+  encodeContext.losses.push(approximated.hint(at, "white space is not allowed at the end of a prefilled response"))
 }
 
 function appendTurn(
   turn: ConversationTurn,
-  { spoken, writing }: { spoken: ConverseMessage[]; writing: BedrockEncodeContext },
+  { messages, encodeContext }: { messages: ConverseMessage[]; encodeContext: BedrockEncodeContext },
 ): void {
-  const { at = "messages", role: said, parts, extra } = turn
-  const { losses } = writing
+  const { at = "messages", role: turnRole, parts, extra } = turn
+  const { losses } = encodeContext
   reportForeignFields(extra, { at, losses })
-  if (said === "instruction") {
+  if (turnRole === "instruction") {
     losses.push(approximated.meaning(at, "an instruction in the middle of the conversation is sent as a user message"))
   }
-  const role = said === "assistant" ? "assistant" : "user"
-  const placed = encodeParts(parts, { place: role, writing })
+  const role = turnRole === "assistant" ? "assistant" : "user"
+  const placed = encodeParts(parts, { place: role, encodeContext })
   if (placed.length === 0) return
-  let last = spoken.at(-1)
+  let last = messages.at(-1)
   if (last?.role !== role) {
     last = { role, results: [], others: [] }
-    spoken.push(last)
+    messages.push(last)
   }
   for (const each of placed) (each.block.toolResult === undefined ? last.others : last.results).push(each)
 }
 
-/** A document alone is refused: there must be a word beside it. */
+/** A document without text in the same message is refused. */
 function withText(content: JsonObject[], { losses }: BedrockEncodeContext): JsonObject[] {
   const alone =
     content.some(({ document }) => document !== undefined) && !content.some(({ text }) => text !== undefined)

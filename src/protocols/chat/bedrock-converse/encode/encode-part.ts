@@ -1,4 +1,4 @@
-// The parts of a request as content blocks. A part that cannot be said is left out and named in the losses.
+// Encodes parts of a request as content blocks. A part that cannot be expressed is dropped and reported as a loss.
 
 import type {
   CacheMark,
@@ -14,11 +14,11 @@ import { toolInput } from "../../../schema/tool-input.ts"
 import { PROTOCOL, reportForeignFields } from "../passthrough-fields.ts"
 import { redactedContent } from "../seals.ts"
 import type { BedrockEncodeContext } from "./encode-context.ts"
-import { mediaBlock } from "./encode-media.ts"
+import { encodeMedia } from "./encode-media.ts"
 
 type ConverseBlockLocation = "system" | "user" | "assistant" | "result"
 
-/** Which kinds may stand where. */
+/** The kinds allowed at each position. */
 const PLACES: Readonly<Record<ConverseBlockLocation, readonly ContentPart["kind"][]>> = {
   system: ["text", "refusal"],
   user: ["text", "refusal", "media", "tool-result"],
@@ -28,10 +28,10 @@ const PLACES: Readonly<Record<ConverseBlockLocation, readonly ContentPart["kind"
 
 export interface ConverseBlockContext {
   readonly place: ConverseBlockLocation
-  readonly writing: BedrockEncodeContext
+  readonly encodeContext: BedrockEncodeContext
 }
 
-/** A block, and the cache border that shall stand behind it. */
+/** A block, and the cache point that follows it. */
 export interface PlacedBlock {
   readonly block: JsonObject
   readonly mark?: CacheMark & { readonly at: string }
@@ -41,8 +41,8 @@ export function encodeParts(parts: readonly ContentPart[], where: ConverseBlockC
   return parts.flatMap((part) => encodePart(part, where))
 }
 
-function encodePart(part: ContentPart, { place, writing }: ConverseBlockContext): PlacedBlock[] {
-  const { losses } = writing
+function encodePart(part: ContentPart, { place, encodeContext }: ConverseBlockContext): PlacedBlock[] {
+  const { losses } = encodeContext
   const at = part.at ?? place
   if (part.kind === "foreign") {
     losses.push(dropped.meaning(at, "this content exists only in the protocol it was written in"))
@@ -54,25 +54,25 @@ function encodePart(part: ContentPart, { place, writing }: ConverseBlockContext)
     return []
   }
   reportForeignFields(part.extra, { at, losses })
-  const blocks = blocksOf(part, writing)
+  const blocks = blocksOf(part, encodeContext)
   const mark = markOf(part, at)
   const last = blocks.length - 1
   return blocks.map((block, index) => ({ block, ...(mark && index === last && { mark }) }))
 }
 
 function markOf(part: ContentPart, at: string): PlacedBlock["mark"] {
-  // Inside a result no border can stand, but behind it one can.
+  // A result cannot contain a cache point, but one may follow it.
   const found =
     part.cacheMark ??
     (part.kind === "tool-result" ? part.parts.findLast(({ cacheMark }) => cacheMark) : part)?.cacheMark
   return found && { ...found, at }
 }
 
-function blocksOf(part: Exclude<ContentPart, { kind: "foreign" }>, writing: BedrockEncodeContext): JsonObject[] {
+function blocksOf(part: Exclude<ContentPart, { kind: "foreign" }>, encodeContext: BedrockEncodeContext): JsonObject[] {
   switch (part.kind) {
     case "text":
       if (part.citations && part.citations.length > 0) {
-        writing.losses.push(
+        encodeContext.losses.push(
           dropped.hint(
             memberPath(part.at, "citations"),
             "the Converse protocol does not accept citations in a request",
@@ -83,17 +83,17 @@ function blocksOf(part: Exclude<ContentPart, { kind: "foreign" }>, writing: Bedr
     case "refusal":
       return textBlocks(part.text)
     case "media":
-      return [mediaBlock(part, writing)]
+      return [encodeMedia(part, encodeContext)]
     case "reasoning":
-      return reasoningBlocks(part, writing)
+      return reasoningBlocks(part, encodeContext)
     case "tool-call":
-      return callBlocks(part, writing)
+      return callBlocks(part, encodeContext)
     case "tool-result":
-      return resultBlocks(part, writing)
+      return resultBlocks(part, encodeContext)
   }
 }
 
-/** The vendor refuses blocks of nothing but white space. */
+/** The vendor refuses blocks of only white space. */
 function textBlocks(text: string): JsonObject[] {
   return text.trim() === "" ? [] : [{ text }]
 }
@@ -125,23 +125,23 @@ function callBlocks(part: ToolCallPart, { losses }: BedrockEncodeContext): JsonO
   return [{ toolUse: { toolUseId: id, name, input } }]
 }
 
-/** What a result may not hold is said behind it. */
-function resultBlocks(part: ToolResultPart, writing: BedrockEncodeContext): JsonObject[] {
+/** Media that a result may not contain follows it. */
+function resultBlocks(part: ToolResultPart, encodeContext: BedrockEncodeContext): JsonObject[] {
   const { callId, isError } = part
-  const { family, losses } = writing
-  const isBeside = (each: ContentPart): each is MediaPart =>
+  const { family, losses } = encodeContext
+  const isOutside = (each: ContentPart): each is MediaPart =>
     each.kind === "media" && !family.inResults.includes(each.media)
-  const beside = part.parts.filter(isBeside)
-  for (const { at, media } of beside) {
+  const outside = part.parts.filter(isOutside)
+  for (const { at, media } of outside) {
     losses.push(approximated.hint(at ?? part.at ?? "messages", `${media} in a tool result is sent after the result`))
   }
-  const inside = part.parts.filter((each) => !isBeside(each))
-  const content = encodeParts(inside, { place: "result", writing }).map(({ block }) => block)
-  if (content.length === 0) content.push({ text: beside.length > 0 ? "(see below)" : "(nothing)" })
+  const inside = part.parts.filter((each) => !isOutside(each))
+  const content = encodeParts(inside, { place: "result", encodeContext }).map(({ block }) => block)
+  if (content.length === 0) content.push({ text: outside.length > 0 ? "(see below)" : "(nothing)" })
   if (isError && !family.failures) {
     losses.push(approximated.hint(memberPath(part.at, "isError"), "the error is described in the text"))
     content.unshift({ text: "The tool failed:" })
   }
   const toolResult = { toolUseId: callId, content, ...(isError && family.failures && { status: "error" }) }
-  return [{ toolResult }, ...beside.map((each) => mediaBlock(each, writing))]
+  return [{ toolResult }, ...outside.map((each) => encodeMedia(each, encodeContext))]
 }

@@ -1,4 +1,4 @@
-// How hard to think, in the words of whoever made the model.
+// Encodes reasoning settings in the form of the model's vendor.
 
 import type { ChatRequest, ConversationTurn, ReasoningSettings } from "../../../../canonical/chat/chat-request.ts"
 import { partsBeforeToolResults } from "../../../../canonical/chat/parts-before-tool-results.ts"
@@ -7,30 +7,30 @@ import type { JsonObject } from "../../../../canonical/json.ts"
 import { approximated, dropped } from "../../../losses.ts"
 import { PROTOCOL } from "../passthrough-fields.ts"
 import type { BedrockEncodeContext } from "./encode-context.ts"
-import { isForced } from "./encode-tool-choice.ts"
+import { isForced } from "./encode-tools.ts"
 
 export interface ConverseThinking {
   /** Members of `additionalModelRequestFields`. */
   readonly fields: JsonObject
   readonly thinks: boolean
-  /** Whether it leaves the model no choice of how to sample. */
+  /** Set if the model rejects sampling settings. */
   readonly samples?: "itself"
-  /** A limit of the answer that must be told beside a budget. */
+  /** An output limit that is required with a budget. */
   readonly maxTokens?: number
 }
 
 const NONE: ConverseThinking = { fields: {}, thinks: false }
 
-/** What every model takes that takes a word. */
+/** The efforts that every model with an effort setting accepts. */
 const EFFORTS: readonly ReasoningEffort[] = ["low", "medium", "high"]
 const LEAST_BUDGET = 1024
 const DISPLAYS = { full: "summarized", summary: "summarized", hidden: "omitted" } as const
 
-export function encodeThinking(request: ChatRequest, writing: BedrockEncodeContext): ConverseThinking {
-  const wish = request.settings.reasoning
-  if (!wish) return NONE
-  if (wish.effort === "none" || wish.budgetTokens === 0) return encodeNone(writing)
-  const { family, losses, reasons } = writing
+export function encodeThinking(request: ChatRequest, encodeContext: BedrockEncodeContext): ConverseThinking {
+  const reasoning = request.settings.reasoning
+  if (!reasoning) return NONE
+  if (reasoning.effort === "none" || reasoning.budgetTokens === 0) return encodeNone(encodeContext)
+  const { family, losses, reasons } = encodeContext
   const forced = request.toolChoice !== undefined && isForced(request.toolChoice)
   const lose = (why: string): ConverseThinking => {
     losses.push(dropped.hint("reasoning", why))
@@ -40,13 +40,13 @@ export function encodeThinking(request: ChatRequest, writing: BedrockEncodeConte
   if (!family.thinking) return lose("the reasoning effort of this model cannot be set")
   if (family.isClaude && forced) return lose("the model does not reason when it must call a tool")
   if (family.thinking === "budget") {
-    if (isUnsigned(request.turns, writing)) return lose("the reasoning before the tool calls is missing")
-    return encodeBudget(wish, request, writing)
+    if (isUnsigned(request.turns, encodeContext)) return lose("the reasoning before the tool calls is missing")
+    return encodeBudget(reasoning, request, encodeContext)
   }
-  if (family.thinking === "adaptive") return encodeAdaptive(wish, writing)
-  if (wish.show !== undefined)
+  if (family.thinking === "adaptive") return encodeAdaptive(reasoning, encodeContext)
+  if (reasoning.show !== undefined)
     losses.push(dropped.hint("reasoning.show", "the model decides how much reasoning it shows"))
-  return encodeEffort(wish, request, writing)
+  return encodeEffort(reasoning, request, encodeContext)
 }
 
 function encodeNone({ family, efforts, losses, reasons }: BedrockEncodeContext): ConverseThinking {
@@ -61,7 +61,7 @@ function encodeNone({ family, efforts, losses, reasons }: BedrockEncodeContext):
   return NONE
 }
 
-/** Claude goes on after its tools' results only with its own thoughts before the calls. */
+/** Claude continues after tool results only with its own reasoning before the calls. */
 function isUnsigned(turns: readonly ConversationTurn[], { minter }: BedrockEncodeContext): boolean {
   const parts = partsBeforeToolResults(turns)
   const isSigned = parts.some((part) => {
@@ -72,22 +72,24 @@ function isUnsigned(turns: readonly ConversationTurn[], { minter }: BedrockEncod
 }
 
 function encodeBudget(
-  wish: ReasoningSettings,
+  reasoning: ReasoningSettings,
   { settings }: ChatRequest,
-  writing: BedrockEncodeContext,
+  encodeContext: BedrockEncodeContext,
 ): ConverseThinking {
-  const { losses, maxOutputTokens, thinkingTokens } = writing
-  const { effort, budgetTokens, show } = wish
+  const { losses, maxOutputTokens, thinkingTokens } = encodeContext
+  const { effort, budgetTokens, show } = reasoning
   if (show !== undefined && show !== "full") {
     losses.push(dropped.hint("reasoning.show", "the model shows its full reasoning"))
   }
-  const asked = budgetTokens ?? (effort && budgetOf(effort))
-  if (asked === undefined) {
+  const requested = budgetTokens ?? (effort && budgetOf(effort))
+  if (requested === undefined) {
     losses.push(dropped.hint("reasoning", "the model reasons only with a token budget"))
     return NONE
   }
   if (budgetTokens === undefined) {
-    losses.push(approximated.hint("reasoning.effort", `the model accepts a token budget; ${effort} becomes ${asked}`))
+    losses.push(
+      approximated.hint("reasoning.effort", `the model accepts a token budget; ${effort} becomes ${requested}`),
+    )
   } else if (effort !== undefined) losses.push(dropped.hint("reasoning.effort", "the token budget sets the effort"))
   const maxTokens = Math.min(settings.maxOutputTokens ?? maxOutputTokens, maxOutputTokens)
   const least = Math.max(LEAST_BUDGET, thinkingTokens?.min ?? 0)
@@ -96,8 +98,8 @@ function encodeBudget(
     losses.push(dropped.hint("reasoning", "the output limit is too low for reasoning"))
     return NONE
   }
-  const budget = Math.min(Math.max(Math.floor(asked), least), most)
-  if (budget !== asked) {
+  const budget = Math.min(Math.max(Math.floor(requested), least), most)
+  if (budget !== requested) {
     const why = `a reasoning budget must be at least ${least} tokens and below the output limit`
     losses.push(approximated.hint(budgetTokens === undefined ? "reasoning.effort" : "reasoning.budgetTokens", why))
   }
@@ -105,35 +107,36 @@ function encodeBudget(
   return { fields: { thinking }, thinks: true, samples: "itself", maxTokens }
 }
 
-function encodeAdaptive(wish: ReasoningSettings, writing: BedrockEncodeContext): ConverseThinking {
-  const { show } = wish
-  if (show === "full") writing.losses.push(approximated.hint("reasoning.show", "reasoning is shown as a summary"))
-  const effort = effortWord(wish, writing)
+function encodeAdaptive(reasoning: ReasoningSettings, encodeContext: BedrockEncodeContext): ConverseThinking {
+  const { show } = reasoning
+  if (show === "full") encodeContext.losses.push(approximated.hint("reasoning.show", "reasoning is shown as a summary"))
+  const effort = effortWord(reasoning, encodeContext)
   const display = show === undefined ? {} : { display: DISPLAYS[show] }
   const fields = { thinking: { type: "adaptive", ...display }, ...(effort && { output_config: { effort } }) }
   return { fields, thinks: true, samples: "itself" }
 }
 
 function encodeEffort(
-  wish: ReasoningSettings,
+  reasoning: ReasoningSettings,
   { settings }: ChatRequest,
-  writing: BedrockEncodeContext,
+  encodeContext: BedrockEncodeContext,
 ): ConverseThinking {
-  const word = effortWord(wish, writing)
+  const word = effortWord(reasoning, encodeContext)
   if (!word) return NONE
-  if (writing.family.thinking === "reasoning_effort") return { fields: { reasoning_effort: word }, thinks: true }
-  if (writing.family.thinking === "reasoning.effort") return { fields: { reasoning: { effort: word } }, thinks: true }
+  if (encodeContext.family.thinking === "reasoning_effort") return { fields: { reasoning_effort: word }, thinks: true }
+  if (encodeContext.family.thinking === "reasoning.effort")
+    return { fields: { reasoning: { effort: word } }, thinks: true }
   const isMost = word === "high"
   const limited = isMost && settings.maxOutputTokens !== undefined
   if (limited) {
     const why = "the highest effort cannot be combined with an output limit; a lower effort is requested"
-    writing.losses.push(approximated.hint("reasoning.effort", why))
+    encodeContext.losses.push(approximated.hint("reasoning.effort", why))
   }
   const reasoningConfig = { type: "enabled", maxReasoningEffort: limited ? "medium" : word }
   return { fields: { reasoningConfig }, thinks: true, ...(isMost && !limited && { samples: "itself" as const }) }
 }
 
-/** The nearest word that the model takes; a number of tokens becomes one. */
+/** The nearest effort that the model accepts; a budget is converted. */
 function effortWord(
   { effort, budgetTokens }: ReasoningSettings,
   { efforts, losses }: BedrockEncodeContext,

@@ -3,7 +3,7 @@ import type { ContentPart, MediaPart, ToolCallPart } from "../../../../canonical
 import type { JsonObject } from "../../../../canonical/json.ts"
 import type { UpstreamRequestContext } from "../../../chat-codec.ts"
 import * as models from "../codec.fixture.ts"
-import { call, encoded, tool as f, refusal, request, result, said, toolSpec as spec, text } from "../codec.fixture.ts"
+import { call, encoded, tool as f, refusal, request, result, toolSpec as spec, text, turnOf } from "../codec.fixture.ts"
 
 const inline = (media: MediaPart["media"], mediaType: string, more: Partial<MediaPart> = {}): MediaPart => ({
   ...{ kind: "media", at: "p", media, source: { at: "inline", mediaType, base64: "AAAA" }, ...more },
@@ -12,12 +12,12 @@ const inline = (media: MediaPart["media"], mediaType: string, more: Partial<Medi
 const messages = (turns: Parameters<typeof request>[0], changes: Partial<UpstreamRequestContext> = {}) =>
   encoded(request({ tools: [f], ...turns }), changes).body.messages
 const content = (parts: readonly ContentPart[], changes: Partial<UpstreamRequestContext> = {}) => {
-  const { body, lost } = encoded(request({ turns: [said("user", ...parts)] }), changes)
+  const { body, lost } = encoded(request({ turns: [turnOf("user", ...parts)] }), changes)
   return { content: (body.messages as unknown as { content: JsonObject[] }[])[0]?.content, lost }
 }
 
 describe("a conversation", () => {
-  test("names no model, and has its messages last", () => {
+  test("the body has no model, and its messages come last", () => {
     const { body, lost } = encoded(request({ instructions: [text("be kind")], tools: [f] }))
     expect(body).toEqual({
       toolConfig: { tools: [spec] },
@@ -28,22 +28,26 @@ describe("a conversation", () => {
     expect(lost).toEqual([])
   })
 
-  test("a conversation has its leading instructions in the system, and later ones in the user's words", () => {
-    const turns = [said("instruction", text("first")), said("user", text("hi")), said("instruction", text("then"))]
+  test("leading instructions go to `system`; later ones become user messages", () => {
+    const turns = [
+      turnOf("instruction", text("first")),
+      turnOf("user", text("hi")),
+      turnOf("instruction", text("then")),
+    ]
     const { body, lost } = encoded(request({ instructions: [text("zeroth")], turns }))
     expect(body.system).toEqual([{ text: "zeroth" }, { text: "first" }])
     expect(body.messages).toEqual([{ role: "user", content: [{ text: "hi" }, { text: "then" }] }])
     expect(lost).toEqual(["approximated messages[0] (meaning)"])
   })
 
-  test("a conversation takes turns strictly, what tools found coming first", () => {
+  test("roles alternate strictly, with tool results first", () => {
     const turns = [
-      said("user", text("a")),
-      said("user", text("b")),
-      said("assistant", call("1"), call("2")),
-      said("user", text("and")),
-      said("user", result("1")),
-      said("user", result("2", [], true)),
+      turnOf("user", text("a")),
+      turnOf("user", text("b")),
+      turnOf("assistant", call("1"), call("2")),
+      turnOf("user", text("and")),
+      turnOf("user", result("1")),
+      turnOf("user", result("2", [], true)),
     ]
     expect(messages({ turns })).toEqual([
       { role: "user", content: [{ text: "a" }, { text: "b" }] },
@@ -65,8 +69,8 @@ describe("a conversation", () => {
     ])
   })
 
-  test("a conversation that the user does not begin gets an opening", () => {
-    const { body, lost } = encoded(request({ turns: [said("assistant", text("hello"))] }))
+  test("a conversation that does not begin with the user gets an opening message", () => {
+    const { body, lost } = encoded(request({ turns: [turnOf("assistant", text("hello"))] }))
     expect(body.messages).toEqual([
       { role: "user", content: [{ text: "." }] },
       { role: "assistant", content: [{ text: "hello" }] },
@@ -74,39 +78,39 @@ describe("a conversation", () => {
     expect(lost).toEqual(["approximated messages (hint)"])
   })
 
-  test("a conversation says nothing of white space, and closes the gap", () => {
-    const turns = [said("user", text("a")), said("assistant", text(" \n")), said("user", text("b"))]
+  test("a turn of white space is dropped, and the turns around it are joined", () => {
+    const turns = [turnOf("user", text("a")), turnOf("assistant", text(" \n")), turnOf("user", text("b"))]
     expect(messages({ turns })).toEqual([{ role: "user", content: [{ text: "a" }, { text: "b" }] }])
   })
 })
 
-describe("a call", () => {
+describe("a tool call", () => {
   test.each<[string, Partial<ToolCallPart>, JsonObject, string[]]>([
     ["an object", { arguments: '{"a":[1]}' }, { a: [1] }, []],
     ["nothing", { arguments: "" }, {}, []],
     ["plain text", { arguments: "ls", input: "text" }, { input: "ls" }, []],
-    ["no object", { arguments: "[1]" }, { input: "[1]" }, ["approximated p.arguments (meaning)"]],
-  ])("a call with %s has it as its input", (_, more, input, expected) => {
+    ["invalid JSON", { arguments: "[1]" }, { input: "[1]" }, ["approximated p.arguments (meaning)"]],
+  ])("a tool call with %s keeps it as its input", (_, more, input, expected) => {
     const { body, lost } = encoded(
-      request({ tools: [f], turns: [said("user", text("a")), said("assistant", { ...call("1"), ...more })] }),
+      request({ tools: [f], turns: [turnOf("user", text("a")), turnOf("assistant", { ...call("1"), ...more })] }),
     )
     expect(body.messages).toMatchObject([{}, { content: [{ toolUse: { toolUseId: "1", name: "f", input } }] }])
     expect(lost).toEqual(expected)
   })
 
-  test("a call that another provider ran is left out, and what it found", () => {
-    const turns = [said("user", text("a")), said("assistant", { ...call("1"), runsAt: "provider" }, result("1"))]
+  test("a call that another provider ran is dropped with its result", () => {
+    const turns = [turnOf("user", text("a")), turnOf("assistant", { ...call("1"), runsAt: "provider" }, result("1"))]
     const { body, lost } = encoded(request({ turns }))
     expect(body.messages).toEqual([{ role: "user", content: [{ text: "a" }] }])
     expect(lost).toEqual(["dropped p (meaning)", "dropped p (meaning)"])
   })
 })
 
-describe("a result", () => {
+describe("a tool result", () => {
   const found = (parts: readonly ContentPart[], { model = models.CLAUDE, isError = false } = {}) =>
     content([result("1", parts, isError)], { model })
 
-  test("a result holds pictures and documents", () => {
+  test("a tool result may contain images and documents", () => {
     const parts = [text("see"), inline("image", "image/png"), inline("document", "application/pdf", { name: "a b" })]
     expect(found(parts)).toEqual({
       content: [
@@ -125,7 +129,7 @@ describe("a result", () => {
     })
   })
 
-  test("a result has behind it what the model does not take inside", () => {
+  test("media that the model does not accept in a tool result follows it", () => {
     const { content: blocks, lost } = found([inline("document", "application/pdf")], { model: models.NOVA })
     expect(blocks).toMatchObject([
       { toolResult: { content: [{ text: "(see below)" }] } },
@@ -135,7 +139,7 @@ describe("a result", () => {
     expect(lost).toContain("approximated p (hint)")
   })
 
-  test("a result says in words that it is an error to models that have no word for it", () => {
+  test("a failed tool result is marked in its text for models without an error status", () => {
     const { content: blocks, lost } = found([text("no")], { model: models.LLAMA, isError: true })
     expect(blocks).toEqual([
       { toolResult: { toolUseId: "1", content: [{ text: "The tool failed:" }, { text: "no" }] } },
@@ -152,7 +156,7 @@ describe("media", () => {
     ["video", "video/mp4", "mp4"],
     ["video", "video/3gpp", "three_gp"],
     ["audio", "audio/wav", "wav"],
-  ])("%s of type %s has the form %s", (media, mediaType, format) => {
+  ])("%s of type %s has the format %s", (media, mediaType, format) => {
     expect(content([inline(media, mediaType)]).content).toEqual([{ [media]: { format, source: { bytes: "AAAA" } } }])
   })
 
@@ -162,7 +166,7 @@ describe("media", () => {
     [{ at: "text", mediaType: "text/markdown", text: "#" }, "md", []],
     [{ at: "text", mediaType: "text/x-rust", text: "fn" }, "txt", ["approximated p.mediaType (hint)"]],
     [{ at: "inline", mediaType: "application/json", base64: "e30=" }, "txt", ["approximated p.mediaType (hint)"]],
-  ])("a document of %j has the form %s", (source, format, expected) => {
+  ])("a document of %j has the format %s", (source, format, expected) => {
     const bytes =
       source.at === "text" ? Buffer.from(source.text).toString("base64") : "base64" in source && source.base64
     const { content: blocks, lost } = content([text("see"), { kind: "media", at: "p", media: "document", source }])
@@ -171,7 +175,7 @@ describe("media", () => {
     expect(lost).toEqual(expected)
   })
 
-  test("documents have names the vendor takes, no two alike", () => {
+  test("documents have valid and unique names", () => {
     const names = ["report.pdf", "report.pdf", undefined, "Ärger  (1)", "…"]
     const parts = names.map((name) => inline("document", "application/pdf", name === undefined ? {} : { name }))
     const { content: blocks, lost } = content([text("see"), ...parts])
@@ -188,43 +192,48 @@ describe("media", () => {
   })
 
   test.each<[string, MediaPart]>([
-    ["an address", inline("image", "", { source: { at: "url", url: "https://a.b/c.png" } })],
+    ["a URL", inline("image", "", { source: { at: "url", url: "https://a.b/c.png" } })],
     ["a stored file", inline("document", "", { source: { at: "stored", id: "file-1", mintedBy: "openai-chat" } })],
-    ["a picture of another kind", inline("image", "image/tiff")],
-    ["a document of another kind", inline("document", "application/zip")],
+    ["an image of an unsupported type", inline("image", "image/tiff")],
+    ["a document of an unsupported type", inline("document", "application/zip")],
     ["nothing", inline("image", "image/png", { source: { at: "inline", mediaType: "image/png", base64: "" } })],
   ])("%s is refused", (_, part) => {
     expect(refusal(() => content([part]))).toMatchObject({ code: "unsupported_parameter", param: "p" })
   })
 })
 
-describe("reasoning in the history", () => {
-  const spoken = (sealed: { mintedBy: string; data: string } | undefined) => {
+describe("reasoning in the conversation", () => {
+  const encodeSealed = (sealed: { mintedBy: string; data: string } | undefined) => {
     const part = { kind: "reasoning", form: "full", at: "p", text: "hm", ...(sealed && { sealed }) } as const
-    const { body, lost } = encoded(request({ turns: [said("user", text("a")), said("assistant", part, text("b"))] }))
+    const { body, lost } = encoded(
+      request({ turns: [turnOf("user", text("a")), turnOf("assistant", part, text("b"))] }),
+    )
     return { first: (body.messages as unknown as { content: JsonObject[] }[])[1]?.content[0], lost }
   }
 
-  test("reasoning in the history goes back to its minter as it came", () => {
-    expect(spoken({ mintedBy: "the-minter", data: "c2ln" })).toEqual({
+  test("reasoning returns unchanged to its minter", () => {
+    expect(encodeSealed({ mintedBy: "the-minter", data: "c2ln" })).toEqual({
       first: { reasoningContent: { reasoningText: { text: "hm", signature: "c2ln" } } },
       lost: [],
     })
     const redacted = { reasoningContent: { redactedContent: Buffer.from("cmVk").toString("base64") } }
-    expect(spoken({ mintedBy: "the-minter", data: "redacted:cmVk" }).first).toEqual(redacted)
+    expect(encodeSealed({ mintedBy: "the-minter", data: "redacted:cmVk" }).first).toEqual(redacted)
     const bytes = { reasoningContent: { redactedContent: "/wA=" } }
-    expect(spoken({ mintedBy: "the-minter", data: "redacted-bytes:/wA=" }).first).toEqual(bytes)
+    expect(encodeSealed({ mintedBy: "the-minter", data: "redacted-bytes:/wA=" }).first).toEqual(bytes)
   })
 
-  test("reasoning that is sealed by another provider or unsealed is left out", () => {
-    expect(spoken({ mintedBy: "another", data: "x" })).toEqual({ first: { text: "b" }, lost: ["dropped p (hint)"] })
-    expect(spoken(undefined)).toEqual({ first: { text: "b" }, lost: ["dropped p (hint)"] })
+  test("reasoning that is unsealed or sealed by another provider is dropped", () => {
+    expect(encodeSealed({ mintedBy: "another", data: "x" })).toEqual({
+      first: { text: "b" },
+      lost: ["dropped p (hint)"],
+    })
+    expect(encodeSealed(undefined)).toEqual({ first: { text: "b" }, lost: ["dropped p (hint)"] })
   })
 })
 
-test("an answer that was begun ends without white space", () => {
+test("an unfinished assistant message ends without white space", () => {
   const begun = (...words: string[]) =>
-    encoded(request({ turns: [said("user", text("hi")), said("assistant", ...words.map((each) => text(each)))] }))
+    encoded(request({ turns: [turnOf("user", text("hi")), turnOf("assistant", ...words.map((each) => text(each)))] }))
   expect(begun("so ", "far \n")).toMatchObject({
     body: { messages: [{}, { content: [{ text: "so " }, { text: "far" }] }] },
     lost: ["approximated messages[0] (hint)"],
@@ -236,14 +245,14 @@ describe("a cache mark", () => {
   const point = { cachePoint: { type: "default" } }
   const marked = (words: string, ttl?: "5m" | "1h") => text(words, { cacheMark: ttl ? { ttl } : {} })
 
-  test("a cache mark is a block of its own behind instructions, words, results and tools", () => {
+  test("a cache mark becomes a block after instructions, text, results and tools", () => {
     const { body, lost } = encoded(
       request({
         instructions: [marked("a", "1h"), text("b")],
         turns: [
-          said("user", marked("c"), text("d")),
-          said("assistant", call("1")),
-          said("user", result("1", [marked("x")])),
+          turnOf("user", marked("c"), text("d")),
+          turnOf("assistant", call("1")),
+          turnOf("user", result("1", [marked("x")])),
         ],
         tools: [{ ...f, cacheMark: { ttl: "1h" } }],
       }),
@@ -258,7 +267,7 @@ describe("a cache mark", () => {
     expect(lost).toEqual([])
   })
 
-  test("a cache mark is one of the last four, and for no longer than one before it", () => {
+  test("the last four cache marks are sent, and none lasts longer than the one before it", () => {
     const instructions = [marked("a"), marked("b", "1h"), marked("c"), marked("d", "1h"), marked("e")]
     const { body, lost } = encoded(request({ instructions }))
     const hour = { cachePoint: { type: "default", ttl: "1h" } }
@@ -292,19 +301,19 @@ describe("a cache mark", () => {
     [models.NOVA, ["approximated p.cache_control.ttl (hint)", "dropped tools[0].cache_control (hint)"]],
     [models.OLD_CLAUDE, ["approximated p.cache_control.ttl (hint)", "approximated tools[0].cache_control.ttl (hint)"]],
     [models.LLAMA, ["dropped p.cache_control (hint)", "dropped tools[0].cache_control (hint)"]],
-  ])("a cache mark is for %s what it keeps", (model, expected) => {
+  ])("a cache mark is sent as %s supports it", (model, expected) => {
     const tools = [{ ...f, cacheMark: { ttl: "1h" as const } }]
-    expect(encoded(request({ turns: [said("user", marked("a", "1h"))], tools }), { model }).lost).toEqual(expected)
+    expect(encoded(request({ turns: [turnOf("user", marked("a", "1h"))], tools }), { model }).lost).toEqual(expected)
   })
 })
 
-test("what rides along from another protocol is named, member by member", () => {
+test("every passthrough field of another protocol is reported as lost", () => {
   const extra = (name: string) => ({ extra: { protocol: "openai-chat", members: { [name]: 1, nothing: null } } })
   const { lost } = encoded(
     request({
       ...extra("top"),
       instructions: [{ ...text("a"), at: "i", ...extra("b") }],
-      turns: [{ ...said("user", text("c", extra("d"))), ...extra("e") }],
+      turns: [{ ...turnOf("user", text("c", extra("d"))), ...extra("e") }],
       tools: [{ ...f, ...extra("g") }],
     }),
   )

@@ -1,4 +1,4 @@
-// A canonical request as the vendor takes it. Messages come last, so that a conversation that grows only adds bytes.
+// Encodes a Converse request. Messages come last, so that a conversation only appends bytes to the previous request.
 
 import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
@@ -16,20 +16,20 @@ import { encodeThinking } from "./encode-reasoning-settings.ts"
 import { encodeSettings } from "./encode-settings.ts"
 import { encodeTools } from "./encode-tools.ts"
 
-export function encodeRequest(said: ChatRequest, context: UpstreamRequestContext): JsonObject {
-  const writing: BedrockEncodeContext = { ...context, family: familyOf(context.model), documents: new Set() }
-  // Where nothing is kept, each mark is named as lost anyway.
-  const request = writing.family.caches ? limitCacheMarks(said, context.losses) : said
+export function encodeRequest(original: ChatRequest, context: UpstreamRequestContext): JsonObject {
+  const encodeContext: BedrockEncodeContext = { ...context, family: familyOf(context.model), documents: new Set() }
+  // If the model has no cache, every mark is reported as lost anyway.
+  const request = encodeContext.family.caches ? limitCacheMarks(original, context.losses) : original
   reportForeignFields(request.extra, { at: "", losses: context.losses })
-  const { instructions, turns } = withLeadingInstructions(request, writing)
-  const messages = encodeMessages(turns, writing)
-  const thought = encodeThinking(request, writing)
-  const settings = encodeSettings(request.settings, { thought, writing })
-  const { outputConfig, answer, instruction: form } = encodeFormat(request, { thinks: thought.thinks, writing })
+  const { instructions, turns } = withLeadingInstructions(request, encodeContext)
+  const messages = encodeMessages(turns, encodeContext)
+  const thought = encodeThinking(request, encodeContext)
+  const settings = encodeSettings(request.settings, { thought, encodeContext })
+  const { outputConfig, answer, instruction: form } = encodeFormat(request, { thinks: thought.thinks, encodeContext })
   const called = calledToolNames(messages)
-  const { toolConfig, instruction: choice } = encodeTools(request, { answer, called, writing })
+  const { toolConfig, instruction: choice } = encodeTools(request, { answer, called, encodeContext })
   const words = [form, choice].filter((each) => each !== undefined).map((text) => ({ text }))
-  const system = [...encodeSystem(instructions, writing), ...words]
+  const system = [...encodeSystem(instructions, encodeContext), ...words]
   return {
     ...(toolConfig && { toolConfig }),
     ...(system.length > 0 && { system }),
@@ -41,7 +41,7 @@ export function encodeRequest(said: ChatRequest, context: UpstreamRequestContext
 
 type ConversePrompt = Pick<ChatRequest, "instructions" | "turns">
 
-/** Instructions before anybody has spoken are instructions for all of it. */
+/** Instructions before the first turn apply to the whole conversation. */
 function withLeadingInstructions(
   { instructions, turns }: ConversePrompt,
   { losses }: BedrockEncodeContext,
@@ -56,11 +56,13 @@ function withLeadingInstructions(
   }
 }
 
-function encodeSystem(parts: readonly ContentPart[], writing: BedrockEncodeContext): JsonObject[] {
-  return withCachePoints(encodeParts(parts, { place: "system", writing }), writing)
+function encodeSystem(parts: readonly ContentPart[], encodeContext: BedrockEncodeContext): JsonObject[] {
+  return withCachePoints(encodeParts(parts, { place: "system", encodeContext }), encodeContext)
 }
 
-/** The names of the tools that were called, in the order of their first calls; undefined where nothing is said of any. */
+/**
+ * The names of the called tools, in the order of their first calls; undefined if there are neither calls nor results.
+ */
 function calledToolNames(messages: readonly JsonObject[]): string[] | undefined {
   const names = new Set<string>()
   let found = false

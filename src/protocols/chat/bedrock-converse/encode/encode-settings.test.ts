@@ -4,7 +4,7 @@ import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"
 import type { UpstreamRequestContext } from "../../../chat-codec.ts"
 import * as models from "../codec.fixture.ts"
-import { call, encoded, tool as f, refusal, request, result, said, text } from "../codec.fixture.ts"
+import { call, encoded, tool as f, refusal, request, result, text, turnOf } from "../codec.fixture.ts"
 
 const settings = (given: ChatSettings, changes: Partial<UpstreamRequestContext> = {}) => {
   const { body, lost } = encoded(request({ settings: given }), changes)
@@ -13,7 +13,7 @@ const settings = (given: ChatSettings, changes: Partial<UpstreamRequestContext> 
 }
 
 describe("settings", () => {
-  test("settings are the interface's, and of the model's maker", () => {
+  test("settings go to the interface's members or to those of the model's vendor", () => {
     const given = { maxOutputTokens: 99, topP: 0.5, topK: 7, stop: ["x"] }
     expect(settings(given)).toEqual({
       inferenceConfig: { maxTokens: 99, topP: 0.5, stopSequences: ["x"] },
@@ -34,7 +34,7 @@ describe("settings", () => {
     })
   })
 
-  test("settings that were not given are not sent", () => {
+  test("absent settings are not sent", () => {
     expect(settings({})).toEqual({ lost: [] })
   })
 
@@ -69,25 +69,25 @@ describe("settings", () => {
       },
     ],
     [{ candidates: 1, modalities: ["text"], format: { kind: "text" } }, {}, { lost: [] }],
-  ])("%j, to %j, are %j", (given, changes, expected) => {
+  ])("the settings %j with the context %j are encoded as %j", (given, changes, expected) => {
     expect(settings(given, changes)).toEqual(expected as never)
   })
 
   test.each<ChatSettings>([{ candidates: 2 }, { logprobs: 0 }, { modalities: ["text", "image"] }])(
-    "%j are refused",
+    "the settings %j are refused",
     (given) => {
       const [param] = Object.keys(given)
       expect(refusal(() => settings(given))).toMatchObject({ code: "unsupported_parameter", param })
     },
   )
 
-  test("about several calls at once are named as lost", () => {
+  test("`parallelToolCalls` is reported as lost", () => {
     const { lost } = encoded(request({ tools: [f], settings: { parallelToolCalls: false } }))
     expect(lost).toEqual(["dropped parallelToolCalls (meaning)"])
   })
 })
 
-describe("a wish to think", () => {
+describe("reasoning settings", () => {
   const thought = (
     reasoning: ChatSettings["reasoning"],
     model: string,
@@ -165,11 +165,11 @@ describe("a wish to think", () => {
     [models.NEW_CLAUDE, { budgetTokens: 0 }, { lost: ["dropped reasoning (hint)"] }],
     [models.GPT_OSS, { effort: "none" }, { lost: ["dropped reasoning (hint)"] }],
     [models.CLAUDE, { show: "full" }, { lost: ["dropped reasoning (hint)"] }],
-  ])("a wish to think is said to %s: %j", (model, wish, expected) => {
-    expect(thought(wish, model)).toEqual({ inferenceConfig: undefined, ...expected } as never)
+  ])("reasoning settings are encoded for %s: %j", (model, reasoning, expected) => {
+    expect(thought(reasoning, model)).toEqual({ inferenceConfig: undefined, ...expected } as never)
   })
 
-  test("a wish to think keeps to what is known of the model", () => {
+  test("the reasoning budget stays within the model's bounds", () => {
     expect(thought({ effort: "high" }, models.NEW_CLAUDE, { efforts: ["none", "low"] })).toMatchObject({
       output_config: { effort: "low" },
     })
@@ -189,7 +189,7 @@ describe("a wish to think", () => {
     })
   })
 
-  test("a wish to think leaves the answer its limit", () => {
+  test("reasoning stays below the output limit, or is dropped", () => {
     expect(thought({ budgetTokens: 5000 }, models.CLAUDE, { maxOutputTokens: 2000 })).toMatchObject({
       thinking: { budget_tokens: 1999 },
       inferenceConfig: { maxTokens: 2000 },
@@ -205,7 +205,7 @@ describe("a wish to think", () => {
     })
   })
 
-  test("a wish to think leaves the model its sampling", () => {
+  test("sampling settings are dropped while Claude reasons, and kept for Nova", () => {
     expect(thought({ effort: "high" }, models.NEW_CLAUDE, { temperature: 0.2 })).toMatchObject({
       inferenceConfig: undefined,
       lost: ["dropped temperature (hint)"],
@@ -215,7 +215,7 @@ describe("a wish to think", () => {
     })
   })
 
-  test("a wish to think is dropped where Claude must call a tool", () => {
+  test("reasoning is disabled if Claude must call a tool", () => {
     const given = { tools: [f], toolChoice: { mode: "required" }, settings: { reasoning: { effort: "high" } } } as const
     for (const model of [models.CLAUDE, models.NEW_CLAUDE]) {
       const { body, lost } = encoded(request(given), { model })
@@ -224,7 +224,7 @@ describe("a wish to think", () => {
     }
   })
 
-  test("a wish to think is dropped where what was thought before the last calls is not there", () => {
+  test("reasoning is disabled if the reasoning before the last calls is missing", () => {
     const thoughts = {
       kind: "reasoning",
       form: "full",
@@ -233,7 +233,7 @@ describe("a wish to think", () => {
       sealed: { mintedBy: "the-minter", data: "s" },
     } as const
     const turns = (...before: readonly ContentPart[]) => [
-      ...[said("user", text("a")), said("assistant", ...before, call("1")), said("user", result("1"))],
+      ...[turnOf("user", text("a")), turnOf("assistant", ...before, call("1")), turnOf("user", result("1"))],
     ]
     const given = { tools: [f], settings: { reasoning: { budgetTokens: 2000 } } }
     const unsigned = encoded(request({ ...given, turns: turns() }))

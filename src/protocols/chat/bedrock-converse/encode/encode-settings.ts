@@ -1,4 +1,4 @@
-// Settings for the vendor. What it lacks is dropped and named, or refused where the caller would notice.
+// Encodes settings. Unsupported ones are dropped and reported, or refused if that would change the response visibly.
 
 import type { ChatSettings } from "../../../../canonical/chat/chat-request.ts"
 import { GatewayError } from "../../../../canonical/gateway-error.ts"
@@ -10,13 +10,13 @@ import type { ConverseThinking } from "./encode-reasoning-settings.ts"
 
 export function encodeSettings(
   settings: ChatSettings,
-  { thought, writing }: { thought: ConverseThinking; writing: BedrockEncodeContext },
+  { thought, encodeContext }: { thought: ConverseThinking; encodeContext: BedrockEncodeContext },
 ) {
   refuseUnsupported(settings)
-  dropHints(settings, writing)
-  const { stopSequences, paths } = encodeStop(settings, writing)
-  const { inference, fields } = encodeSampling(settings, { thought, writing })
-  const limit = maxTokens(settings, writing) ?? thought.maxTokens
+  dropHints(settings, encodeContext)
+  const { stopSequences, paths } = encodeStop(settings, encodeContext)
+  const { inference, fields } = encodeSampling(settings, { thought, encodeContext })
+  const limit = maxTokens(settings, encodeContext) ?? thought.maxTokens
   const inferenceConfig = { ...(limit !== undefined && { maxTokens: limit }), ...inference, ...stopSequences }
   const additional = { ...fields, ...thought.fields }
   return {
@@ -45,9 +45,12 @@ function dropHints(settings: ChatSettings, { losses }: BedrockEncodeContext): vo
   }
 }
 
-/** Left out, the vendor's own limit counts: what is named here is held against the account's quota at once. */
-function maxTokens({ maxOutputTokens: asked }: ChatSettings, { maxOutputTokens: most, losses }: BedrockEncodeContext) {
-  if (asked === undefined || asked <= most) return asked
+/** If absent, the vendor's default applies: an explicit limit is reserved from the account's quota at once. */
+function maxTokens(
+  { maxOutputTokens: requested }: ChatSettings,
+  { maxOutputTokens: most, losses }: BedrockEncodeContext,
+) {
+  if (requested === undefined || requested <= most) return requested
   losses.push(approximated.hint("maxOutputTokens", `the model generates at most ${most} tokens`))
   return most
 }
@@ -61,9 +64,9 @@ const DEFAULT_SAMPLING: ConverseSampling = { inference: {}, fields: {} }
 
 function encodeSampling(
   { temperature, topP, topK }: ChatSettings,
-  { thought, writing }: { thought: ConverseThinking; writing: BedrockEncodeContext },
+  { thought, encodeContext }: { thought: ConverseThinking; encodeContext: BedrockEncodeContext },
 ): ConverseSampling {
-  const { family, losses, fixedSampling } = writing
+  const { family, losses, fixedSampling } = encodeContext
   const lose = (name: string, why: string) => losses.push(dropped.hint(name, why))
   if (thought.samples === "itself" || fixedSampling) {
     const why = fixedSampling ? "the model does not allow setting it" : "the model sets it while it reasons"
@@ -91,16 +94,16 @@ function topKField(word: NonNullable<BedrockEncodeContext["family"]["topK"]>, to
   return word === "inferenceConfig.topK" ? { inferenceConfig: { topK } } : { [word]: topK }
 }
 
-/** Claude tells which of them stopped it, where it is asked to. */
+/** Claude reports which sequence stopped it, if requested. */
 function encodeStop({ stop }: ChatSettings, { family, losses, stream }: BedrockEncodeContext) {
-  const said = stop?.filter((sequence) => (family.isClaude ? sequence.trim() : sequence) !== "") ?? []
-  if (stop && said.length < stop.length) {
+  const sequences = stop?.filter((sequence) => (family.isClaude ? sequence.trim() : sequence) !== "") ?? []
+  if (stop && sequences.length < stop.length) {
     losses.push(dropped.meaning("stop", "the model does not accept white space as a stop sequence"))
   }
-  if (said.length === 0) return { stopSequences: {}, paths: {} }
+  if (sequences.length === 0) return { stopSequences: {}, paths: {} }
   const path = stream ? "/delta/stop_sequence" : "/stop_sequence"
   return {
-    stopSequences: { stopSequences: said },
+    stopSequences: { stopSequences: sequences },
     paths: family.isClaude ? { additionalModelResponseFieldPaths: [path] } : {},
   }
 }

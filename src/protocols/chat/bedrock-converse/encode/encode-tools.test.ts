@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import type { FunctionTool, HostedTool, ToolChoice } from "../../../../canonical/chat/chat-request.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"
 import * as models from "../codec.fixture.ts"
-import { call, encoded, tool as f, refusal, request, result, said, text } from "../codec.fixture.ts"
+import { call, encoded, tool as f, refusal, request, result, text, turnOf } from "../codec.fixture.ts"
 
 describe("a tool", () => {
   const tool = (more: Partial<FunctionTool>, model = models.CLAUDE) => {
@@ -10,10 +10,10 @@ describe("a tool", () => {
     return { spec: (body.toolConfig as { tools: { toolSpec: JsonObject }[] }).tools[0]?.toolSpec, lost }
   }
 
-  test("a tool takes an object, whatever its schema says at the top", () => {
+  test("a tool's input schema is always an object", () => {
     const schema = (parameters: FunctionTool["parameters"]) => {
-      const { spec: made, lost } = tool(parameters === undefined ? {} : { parameters })
-      const { json } = (made?.inputSchema ?? {}) as { json?: JsonObject }
+      const { spec, lost } = tool(parameters === undefined ? {} : { parameters })
+      const { json } = (spec?.inputSchema ?? {}) as { json?: JsonObject }
       return { ...json, lost } as object
     }
     expect(schema({ properties: {} })).toEqual({ type: "object", properties: {}, lost: [] })
@@ -32,7 +32,7 @@ describe("a tool", () => {
     expect(schema({ $ref: "#/$defs/T", $defs: { T: { $ref: "#/$defs/T" } } })).toMatchObject({ type: "object" })
   })
 
-  test("a tool is strict where the model can be held to it", () => {
+  test("a tool is strict if the model enforces its schema", () => {
     const parameters = { type: "object", properties: { a: { type: "integer", minimum: 1 } } }
     expect(tool({ strict: true, parameters })).toEqual({
       spec: {
@@ -58,7 +58,7 @@ describe("a tool", () => {
     })
   })
 
-  test("a tool of plain text takes one string", () => {
+  test("a tool with text input becomes a function of one string", () => {
     const format = { type: "grammar", syntax: "lark", definition: "x" }
     const { body, lost } = encoded(request({ tools: [{ kind: "custom", at: "tools[0]", name: "sh", format }] }))
     const json = { type: "object", properties: { input: { type: "string" } }, required: ["input"] }
@@ -75,7 +75,7 @@ describe("a tool", () => {
     value: { type: "web_search_20250305", name: "web_search", max_uses: 3 },
   }
 
-  test("a tool that a provider runs is the model's own, or none", () => {
+  test("a hosted tool maps to the model's own, or is dropped", () => {
     const nova = encoded(request({ tools: [search] }), { model: models.NOVA })
     expect(nova.body.toolConfig).toEqual({ tools: [{ systemTool: { name: "nova_grounding" } }] })
     expect(nova.lost).toEqual(["approximated tools[0].max_uses (hint)"])
@@ -84,7 +84,7 @@ describe("a tool", () => {
     expect(claude.lost).toEqual(["dropped tools[0] (meaning)"])
   })
 
-  test("a tool that a provider runs cannot be forced", () => {
+  test("a hosted tool cannot be forced", () => {
     for (const model of [models.NOVA, models.CLAUDE]) {
       const toolChoice = { mode: "tool", name: "web_search" } as const
       const error = refusal(() => encoded(request({ tools: [search], toolChoice }), { model }))
@@ -93,9 +93,9 @@ describe("a tool", () => {
   })
 })
 
-describe("a choice of tools", () => {
+describe("the tool choice", () => {
   const g = { ...f, at: "tools[1]", name: "g" }
-  const history = [said("user", text("a")), said("assistant", call("1")), said("user", result("1"))]
+  const history = [turnOf("user", text("a")), turnOf("assistant", call("1")), turnOf("user", result("1"))]
   const chosen = (toolChoice: ToolChoice | undefined, changes: { model?: string; turns?: typeof history } = {}) => {
     const { turns, ...context } = changes
     const given = request({ tools: [f, g], ...(toolChoice && { toolChoice }), ...(turns && { turns }) })
@@ -109,17 +109,17 @@ describe("a choice of tools", () => {
   }
   const none = { choice: undefined, system: undefined, lost: [] }
 
-  test("a choice of tools is left out where it says what is so anyhow", () => {
+  test("the default tool choice is omitted", () => {
     expect(chosen(undefined)).toEqual({ ...none, names: ["f", "g"] })
     expect(chosen({ mode: "auto" })).toEqual({ ...none, names: ["f", "g"] })
   })
 
-  test("a choice of tools may force a tool, or any", () => {
+  test("the tool choice may force one tool or any", () => {
     expect(chosen({ mode: "required" })).toEqual({ ...none, names: ["f", "g"], choice: { any: {} } })
     expect(chosen({ mode: "tool", name: "g" })).toEqual({ ...none, names: ["f", "g"], choice: { tool: { name: "g" } } })
   })
 
-  test("a choice of tools of some leaves the others out", () => {
+  test("a choice among some tools omits the others", () => {
     const lost = ["dropped tools[0] (hint)"]
     const some = { mode: "some", names: ["g"] } as const
     expect(chosen({ ...some, required: false })).toEqual({ ...none, names: ["g"], lost })
@@ -131,7 +131,7 @@ describe("a choice of tools", () => {
     })
   })
 
-  test("a choice of tools of none leaves all out, or says so in words where tools were called before", () => {
+  test("a choice of no tool omits all, or goes to the prompt if tools were called before", () => {
     expect(chosen({ mode: "none" })).toEqual({
       ...none,
       names: [],
@@ -145,7 +145,7 @@ describe("a choice of tools", () => {
     })
   })
 
-  test("a choice of tools is asked for in words from models that cannot be forced", () => {
+  test("models that cannot be forced get the tool choice in the prompt", () => {
     const lost = ["approximated toolChoice (meaning)"]
     const system = [{ text: "Call one of the tools now." }]
     expect(chosen({ mode: "required" }, { model: models.LLAMA })).toEqual({ ...none, names: ["f", "g"], system, lost })
@@ -155,7 +155,7 @@ describe("a choice of tools", () => {
     })
   })
 
-  test("a choice of tools of a tool that is not there is refused", () => {
+  test("a choice of an undeclared tool is refused", () => {
     const error = refusal(() => chosen({ mode: "tool", name: "h" }))
     expect(error).toMatchObject({ code: "unsupported_parameter", param: "tool_choice" })
     expect(refusal(() => encoded(request({ toolChoice: { mode: "required" } })))).toMatchObject({
@@ -163,7 +163,7 @@ describe("a choice of tools", () => {
     })
   })
 
-  test("a choice of tools needs the tools that were called before, where none are given now", () => {
+  test("tools that were called before are declared even if the request has none", () => {
     const { body, lost } = encoded(request({ turns: history }))
     expect(body.toolConfig).toEqual({ tools: [{ toolSpec: { name: "f", inputSchema: { json: { type: "object" } } } }] })
     expect(lost).toEqual(["approximated tools (meaning)"])

@@ -1,4 +1,4 @@
-// Tools as `toolConfig`. Where tools were called before, it must be there, whatever is offered now.
+// Encodes tools as `toolConfig`, which is required if the conversation has calls, even if no tool is offered now.
 
 import type {
   ChatRequest,
@@ -8,15 +8,16 @@ import type {
   ToolChoice,
   ToolDefinition,
 } from "../../../../canonical/chat/chat-request.ts"
+import { GatewayError } from "../../../../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 import { approximated, dropped, memberPath } from "../../../losses.ts"
 import { TEXT_INPUT } from "../../../schema/tool-input.ts"
 import { type KeywordReport, strictSchema, toolSchema } from "../../../schema/tool-schema.ts"
 import { hostedSettings } from "../../hosted-tool-settings.ts"
+import { ANSWER_TOOL } from "../answer-tool.ts"
 import { reportForeignFields } from "../passthrough-fields.ts"
 import { cachePoint } from "./encode-cache-points.ts"
 import type { BedrockEncodeContext } from "./encode-context.ts"
-import { encodeChoice } from "./encode-tool-choice.ts"
 
 export interface ConverseTools {
   readonly toolConfig?: JsonObject
@@ -24,27 +25,34 @@ export interface ConverseTools {
 }
 
 interface ConverseToolContext {
-  /** The tool whose input is the answer, where one has to be of a form. */
+  /** The tool whose input is the response, if a format requires one. */
   readonly answer: JsonObject | undefined
-  /** The tools that were called before, by name; undefined where nothing of tools was said. */
+  /** Names of tools called earlier; undefined if the conversation has neither calls nor results. */
   readonly called: readonly string[] | undefined
-  readonly writing: BedrockEncodeContext
+  readonly encodeContext: BedrockEncodeContext
 }
 
-export function encodeTools(request: ChatRequest, { answer, called, writing }: ConverseToolContext): ConverseTools {
+export function encodeTools(
+  request: ChatRequest,
+  { answer, called, encodeContext }: ConverseToolContext,
+): ConverseTools {
   const { toolChoice, settings } = request
   const names: string[] = []
-  const tools = offeredTools(request, { answer, called, writing }).flatMap((tool) => {
-    const wire = encodeTool(tool, writing)
+  const tools = offeredTools(request, { answer, called, encodeContext }).flatMap((tool) => {
+    const wire = encodeTool(tool, encodeContext)
     if (wire.length > 0 && tool.kind !== "hosted") names.push(tool.name)
     return wire
   })
   if (settings.parallelToolCalls === false && tools.length > 0) {
-    writing.losses.push(dropped.meaning("parallelToolCalls", "the model may call several tools at once"))
+    encodeContext.losses.push(dropped.meaning("parallelToolCalls", "the model may call several tools at once"))
   }
-  const { toolChoice: choice, instruction } = encodeChoice(toolChoice, { names, answer: answer !== undefined }, writing)
+  const { toolChoice: choice, instruction } = encodeChoice(
+    toolChoice,
+    { names, answer: answer !== undefined },
+    encodeContext,
+  )
   if (answer) tools.push(answer)
-  if (tools.length === 0 && called && called.length > 0) tools.push(...declareCalledTools(called, writing))
+  if (tools.length === 0 && called && called.length > 0) tools.push(...declareCalledTools(called, encodeContext))
   if (tools.length === 0) return {}
   return {
     toolConfig: { tools, ...(choice && { toolChoice: choice }) },
@@ -52,19 +60,19 @@ export function encodeTools(request: ChatRequest, { answer, called, writing }: C
   }
 }
 
-/** What may not be called is not offered, where that says the same as the choice. Prompt caches notice. */
+/** Omits tools that may not be called if that has the same meaning as the choice. This changes the cached prompt. */
 function offeredTools(
   { tools, toolChoice }: ChatRequest,
-  { answer, called, writing }: ConverseToolContext,
+  { answer, called, encodeContext }: ConverseToolContext,
 ): readonly ToolDefinition[] {
   const kept = keepAllowedTools(tools, {
     toolChoice,
-    forces: writing.family.forces,
+    forces: encodeContext.family.forces,
     mayBeNone: answer !== undefined || !called,
   })
   for (const tool of tools) {
     if (kept.includes(tool)) continue
-    writing.losses.push(dropped.hint(tool.at ?? "tools", "it may not be called, so it is not sent"))
+    encodeContext.losses.push(dropped.hint(tool.at ?? "tools", "it may not be called, so it is not sent"))
   }
   return kept
 }
@@ -84,31 +92,31 @@ function keepAllowedTools(
   return toolChoice?.mode === "none" && mayBeNone ? [] : tools
 }
 
-/** Nothing is known of them but their names. */
+/** Only the names of these tools are known. */
 function declareCalledTools(called: readonly string[], { losses }: BedrockEncodeContext): JsonObject[] {
   const why = "tools that were called before must be declared, and may be called again"
   losses.push(approximated.meaning("tools", why))
   return called.map((name) => ({ toolSpec: { name, inputSchema: { json: { type: "object" } } } }))
 }
 
-function encodeTool(tool: ToolDefinition, writing: BedrockEncodeContext): JsonObject[] {
+function encodeTool(tool: ToolDefinition, encodeContext: BedrockEncodeContext): JsonObject[] {
   const at = tool.at ?? "tools"
-  reportForeignFields(tool.extra, { at, losses: writing.losses })
+  reportForeignFields(tool.extra, { at, losses: encodeContext.losses })
   const wire =
     tool.kind === "hosted"
-      ? encodeHosted(tool, writing)
-      : { toolSpec: tool.kind === "function" ? encodeFunction(tool, writing) : encodeCustom(tool, writing) }
+      ? encodeHosted(tool, encodeContext)
+      : { toolSpec: tool.kind === "function" ? encodeFunction(tool, encodeContext) : encodeCustom(tool, encodeContext) }
   if (!wire) return []
-  const point = tool.cacheMark && toolPoint(tool, { at, writing })
+  const point = tool.cacheMark && toolPoint(tool, { at, encodeContext })
   return point ? [wire, point] : [wire]
 }
 
 function toolPoint(
   { cacheMark = {} }: ToolDefinition,
-  { at, writing }: { at: string; writing: BedrockEncodeContext },
+  { at, encodeContext }: { at: string; encodeContext: BedrockEncodeContext },
 ): JsonObject | undefined {
-  if (writing.family.caches?.tools !== false) return cachePoint(cacheMark, { at, writing })
-  writing.losses.push(dropped.hint(`${at}.cache_control`, "the model does not cache tools"))
+  if (encodeContext.family.caches?.tools !== false) return cachePoint(cacheMark, { at, encodeContext })
+  encodeContext.losses.push(dropped.hint(`${at}.cache_control`, "the model does not cache tools"))
   return undefined
 }
 
@@ -151,4 +159,54 @@ function encodeHosted(tool: HostedTool, { family, losses }: BedrockEncodeContext
     )
   }
   return { systemTool: { name } }
+}
+
+/** True if any tool must be called. */
+export function isForced(choice: ToolChoice): boolean {
+  return choice.mode === "required" || choice.mode === "tool" || (choice.mode === "some" && choice.required)
+}
+
+interface ConverseToolChoice {
+  readonly toolChoice?: JsonObject
+  /** An instruction in the prompt, for choices that the interface cannot express. */
+  readonly instruction?: string
+}
+
+interface OfferedTools {
+  /** Names of the caller's tools that are sent. */
+  readonly names: readonly string[]
+  /** True if the answer tool is among them. */
+  readonly answer: boolean
+}
+
+function encodeChoice(
+  choice: ToolChoice | undefined,
+  offered: OfferedTools,
+  encodeContext: BedrockEncodeContext,
+): ConverseToolChoice {
+  const { names, answer } = offered
+  if (choice && isForced(choice)) return encodeForced(choice, names, encodeContext)
+  if (answer) return { toolChoice: names.length > 0 ? { any: {} } : { tool: { name: ANSWER_TOOL } } }
+  if (choice?.mode !== "none" || names.length === 0) return {}
+  const why = "tools that were called before must be declared; the prompt says that none may be called"
+  encodeContext.losses.push(approximated.meaning("toolChoice", why))
+  return { instruction: "Do not call any tool now." }
+}
+
+function encodeForced(
+  choice: ToolChoice,
+  names: readonly string[],
+  { family, losses }: BedrockEncodeContext,
+): ConverseToolChoice {
+  const name = choice.mode === "tool" ? choice.name : undefined
+  if (names.length === 0 || (name !== undefined && !names.includes(name))) throw unforceable()
+  if (family.forces) return { toolChoice: name === undefined ? { any: {} } : { tool: { name } } }
+  losses.push(approximated.meaning("toolChoice", "the model cannot be forced to call a tool; the prompt asks for it"))
+  return { instruction: name === undefined ? "Call one of the tools now." : `Call the tool \`${name}\` now.` }
+}
+
+function unforceable(): GatewayError {
+  const message =
+    "`tool_choice` demands a tool that this model's provider cannot be forced to run. Choose another tool or model."
+  return new GatewayError("unsupported_parameter", message, { param: "tool_choice" })
 }

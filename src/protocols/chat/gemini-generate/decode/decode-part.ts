@@ -1,4 +1,4 @@
-// The parts of a content, in requests and in answers alike, as canonical parts.
+// Decodes the parts of a content, in requests and responses alike.
 
 import type {
   ContentPart,
@@ -9,24 +9,24 @@ import type {
 } from "../../../../canonical/chat/content-part.ts"
 import type { SealedContent } from "../../../../canonical/chat/sealed-content.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
-import { decodeMedia } from "../media.ts"
+import { decodeResult } from "../function-result.ts"
 import { GeminiFieldReader, list, object, PROTOCOL, text } from "../passthrough-fields.ts"
-import { decodeResult } from "./function-result.ts"
+import { decodeMedia } from "./decode-media.ts"
 
-/** What the vendor's own interpreter is called among provider-run tools. */
+/** The canonical name of the vendor's code interpreter. */
 export const CODE_TOOL = "code_execution"
 
 /** The one good outcome of running code. */
 export const OUTCOME_OK = "OUTCOME_OK"
 
 /**
- * Before a signature that belongs to the part before it: only calls and thoughts have a place for a seal, so that of
- * any other part follows it in a hidden thought of its own. No signature holds this character.
+ * Prefix of a signature that belongs to the previous part: only calls and reasoning can have a seal, so that of any
+ * other part follows it in separate hidden reasoning. No signature contains this character.
  */
 export const OF_PART_BEFORE = "@"
 
 export interface PartDecodeContext {
-  /** The id of the nth call that came without one. */
+  /** The id of the nth call without one. */
   mintId(nth: number): string
   seal(signature: string): SealedContent
 }
@@ -38,14 +38,14 @@ interface UnansweredCall {
 
 type DecodedGeminiPart = Exclude<ContentPart, { kind: "foreign" }>
 
-/** Remembers the calls it has read, so that results without ids find theirs. */
+/** Remembers the decoded calls, to match results without ids. */
 export class PartDecoder {
   private minted = 0
   private readonly unanswered: UnansweredCall[] = []
 
   constructor(private readonly decoding: PartDecodeContext) {}
 
-  /** `at` is where the array stands; undefined in answers. */
+  /** `at` is the path of the array; undefined in responses. */
   parts(value: readonly Json[], at: string | undefined): ContentPart[] {
     return value.flatMap((part, index) => {
       const place = at === undefined ? undefined : `${at}[${index}]`
@@ -53,26 +53,26 @@ export class PartDecoder {
     })
   }
 
-  /** One part, and a hidden thought behind it where it bears a signature that has no other place. */
+  /** One part, followed by hidden reasoning if it has a signature without another position. */
   part(wire: JsonObject, at?: string): ContentPart[] {
     const members = new GeminiFieldReader(wire)
     const signature = members.take("thoughtSignature", (value) => (value === "" ? undefined : text(value)))
     const sealed = signature === undefined ? undefined : this.decoding.seal(signature)
-    // What is not the signature itself came in an envelope of ours, from another vendor.
+    // A seal that differs from the signature was enclosed by the gateway and belongs to another vendor.
     const crossed = sealed !== undefined && sealed.data !== signature
-    const said = this.decodeKnown(members, at) ?? (sealed && isEmpty(members) ? emptyText() : undefined)
-    if (!said) return [foreignPart(wire, at)]
+    const part = this.decodeKnown(members, at) ?? (sealed && isEmpty(members) ? emptyText() : undefined)
+    if (!part) return [foreignPart(wire, at)]
     const extra = members.rest()
     const placed = { ...(at !== undefined && { at }), ...(extra && { extra }) }
-    if (!sealed) return [{ ...said, ...placed }]
-    if (said.kind === "tool-call") return [{ ...said, sealed, ...placed }]
-    if (said.kind === "reasoning") {
-      const form = crossed && said.text === "" ? "hidden" : said.form
-      return [{ ...said, form, sealed, ...placed }]
+    if (!sealed) return [{ ...part, ...placed }]
+    if (part.kind === "tool-call") return [{ ...part, sealed, ...placed }]
+    if (part.kind === "reasoning") {
+      const form = crossed && part.text === "" ? "hidden" : part.form
+      return [{ ...part, form, sealed, ...placed }]
     }
-    if (said.kind === "text" && said.text === "") return [{ ...hiddenReasoning(sealed), ...placed }]
+    if (part.kind === "text" && part.text === "") return [{ ...hiddenReasoning(sealed), ...placed }]
     const data = crossed ? sealed.data : OF_PART_BEFORE + sealed.data
-    return [{ ...said, ...placed }, hiddenReasoning({ ...sealed, data })]
+    return [{ ...part, ...placed }, hiddenReasoning({ ...sealed, data })]
   }
 
   private decodeKnown(members: GeminiFieldReader, at: string | undefined): DecodedGeminiPart | undefined {
@@ -91,18 +91,18 @@ export class PartDecoder {
   private call(call: GeminiFieldReader): ToolCallPart | undefined {
     const name = call.take("name", text)
     if (name === undefined) return undefined
-    const id = this.named(call, name)
+    const id = this.registerCall(call, name)
     return { kind: "tool-call", id, name, arguments: JSON.stringify(call.take("args", object) ?? {}), runsAt: "client" }
   }
 
   private result(result: GeminiFieldReader, partsAt: string | undefined): ToolResultPart {
     const name = result.take("name", text)
-    const callId = this.answered(result, name)
+    const callId = this.matchResult(result, name)
     const response = result.take("response", object)
-    const { text: said, isError } = response ? decodeResult(response) : { text: "", isError: false }
+    const { text: resultText, isError } = response ? decodeResult(response) : { text: "", isError: false }
     const media = result.take("parts", list) ?? []
     const parts: ContentPart[] = [
-      ...(response ? [{ kind: "text", text: said } as const] : []),
+      ...(response ? [{ kind: "text", text: resultText } as const] : []),
       ...this.parts(media, partsAt),
     ]
     return { kind: "tool-result", callId, ...(name !== undefined && { name }), parts, isError }
@@ -112,13 +112,13 @@ export class PartDecoder {
     const source = code.take("code", text)
     if (source === undefined) return undefined
     const language = code.take("language", text)
-    const said = { ...(language !== undefined && { language }), code: source }
-    const id = this.named(code, CODE_TOOL)
-    return { kind: "tool-call", id, name: CODE_TOOL, arguments: JSON.stringify(said), runsAt: "provider" }
+    const args = { ...(language !== undefined && { language }), code: source }
+    const id = this.registerCall(code, CODE_TOOL)
+    return { kind: "tool-call", id, name: CODE_TOOL, arguments: JSON.stringify(args), runsAt: "provider" }
   }
 
   private codeResult(result: GeminiFieldReader): ToolResultPart {
-    const callId = this.answered(result, CODE_TOOL)
+    const callId = this.matchResult(result, CODE_TOOL)
     const output = result.take("output", text)
     const ended = result.take("outcome", (outcome) => (outcome === OUTCOME_OK ? OUTCOME_OK : undefined))
     const parts: ContentPart[] = output === undefined ? [] : [{ kind: "text", text: output }]
@@ -128,7 +128,7 @@ export class PartDecoder {
   private hostedCall(call: GeminiFieldReader): ToolCallPart | undefined {
     const name = call.take("toolType", text)
     if (name === undefined) return undefined
-    const id = this.named(call, name)
+    const id = this.registerCall(call, name)
     const args = JSON.stringify(call.take("args", object) ?? {})
     return { kind: "tool-call", id, name, arguments: args, runsAt: "provider" }
   }
@@ -136,20 +136,20 @@ export class PartDecoder {
   private hostedResult(result: GeminiFieldReader): ToolResultPart | undefined {
     const name = result.take("toolType", text)
     if (name === undefined) return undefined
-    const callId = this.answered(result, name)
+    const callId = this.matchResult(result, name)
     const response = result.take("response", object)
     const parts: ContentPart[] = response ? [{ kind: "text", text: JSON.stringify(response) }] : []
     return { kind: "tool-result", callId, name, parts, isError: false }
   }
 
-  private named(call: GeminiFieldReader, name: string): string {
+  private registerCall(call: GeminiFieldReader, name: string): string {
     const id = call.take("id", text) ?? this.decoding.mintId(this.minted++)
     this.unanswered.push({ id, name })
     return id
   }
 
   /** The vendor's older models give calls no ids: results are matched by name, in order. */
-  private answered(result: GeminiFieldReader, name: string | undefined): string {
+  private matchResult(result: GeminiFieldReader, name: string | undefined): string {
     const id = result.take("id", text)
     const found = this.unanswered.findIndex((call) => (id === undefined ? call.name === name : call.id === id))
     const [call] = found < 0 ? [] : this.unanswered.splice(found, 1)
@@ -157,12 +157,12 @@ export class PartDecoder {
   }
 }
 
-/** Thoughts come summed up, never in full. */
+/** Thoughts are always summaries. */
 function thoughtOrText(members: GeminiFieldReader): TextPart | ReasoningPart | undefined {
-  const said = members.take("text", text)
-  if (said === undefined) return undefined
+  const value = members.take("text", text)
+  if (value === undefined) return undefined
   const isThought = members.take("thought", (value) => (typeof value === "boolean" ? value : undefined))
-  return isThought ? { kind: "reasoning", form: "summary", text: said } : { kind: "text", text: said }
+  return isThought ? { kind: "reasoning", form: "summary", text: value } : { kind: "text", text: value }
 }
 
 function hiddenReasoning(sealed: SealedContent): ReasoningPart {

@@ -13,7 +13,7 @@ function parts(...given: object[]) {
   return decoded({ contents: [{ role: "model", parts: given as JsonObject[] }] }).turns[0]?.parts as unknown
 }
 
-describe("a part becomes", () => {
+describe("parts of a request", () => {
   const at = "contents[0].parts[0]"
   const cases: Record<string, [given: object, expected: object[]]> = {
     text: [{ text: "a" }, [{ kind: "text", text: "a", at }]],
@@ -21,18 +21,18 @@ describe("a part becomes", () => {
       { text: "hm", thought: true, thoughtSignature: "s" },
       [{ kind: "reasoning", form: "summary", text: "hm", sealed: own("s"), at }],
     ],
-    "a text, and a hidden thought for its signature": [
+    "a text, with hidden reasoning for its signature": [
       { text: "a", thought_signature: "s" },
       [
         { kind: "text", text: "a", at },
         { kind: "reasoning", form: "hidden", text: "", sealed: own("@s") },
       ],
     ],
-    "a picture, in the usual alphabet": [
+    "an image, in standard base64": [
       { inline_data: { mime_type: "image/png", data: "-_8" } },
       [{ kind: "media", media: "image", source: { at: "inline", mediaType: "image/png", base64: "+/8=" }, at }],
     ],
-    "a document at an address, and what has no word": [
+    "a document at a URL, with a passthrough field": [
       { fileData: { fileUri: "https://x.org/a.pdf", mimeType: "application/pdf" }, videoMetadata: { fps: 1 } },
       [
         {
@@ -44,7 +44,7 @@ describe("a part becomes", () => {
         },
       ],
     ],
-    "a film, by its address": [
+    "a video, by its URL": [
       { fileData: { fileUri: "https://youtu.be/x" } },
       [{ kind: "media", media: "video", source: { at: "url", url: "https://youtu.be/x" }, at }],
     ],
@@ -52,7 +52,7 @@ describe("a part becomes", () => {
       { functionCall: { id: "c", name: "f", args: { x: 1 } }, thoughtSignature: "s" },
       [{ kind: "tool-call", id: "c", name: "f", arguments: '{"x":1}', runsAt: "client", sealed: own("s"), at }],
     ],
-    "a call of the provider's": [
+    "a call that the provider ran": [
       { toolCall: { toolType: "GOOGLE_SEARCH_WEB", id: "t", args: { queries: ["q"] } } },
       [
         {
@@ -65,7 +65,7 @@ describe("a part becomes", () => {
         },
       ],
     ],
-    "a part only its protocol knows": [
+    "a part that only this protocol knows": [
       { newThing: 1 },
       [{ kind: "foreign", protocol: "gemini-generate", value: { newThing: 1 }, at }],
     ],
@@ -74,20 +74,20 @@ describe("a part becomes", () => {
       [{ kind: "reasoning", form: "hidden", text: "", sealed: { mintedBy: "anthropic", data: "d" }, at }],
     ],
   }
-  test.each(Object.keys(cases))("%s", (name) => {
+  test.each(Object.keys(cases))("a part is decoded: %s", (name) => {
     const [given, expected] = cases[name] ?? [{}, []]
     expect(parts(given)).toEqual(expected)
   })
 })
 
-describe("a tool's result", () => {
+describe("the result of a tool", () => {
   const result = (response: object) => {
     const read = parts({ functionResponse: { id: "c", name: "f", response } }) as [
       { parts: unknown[]; isError: boolean },
     ]
     return { text: (read[0].parts[0] as { text: string }).text, isError: read[0].isError }
   }
-  test("a tool's result is its output or its error, where that is all it has", () => {
+  test("a tool result is its output or its error, if it has no other member", () => {
     expect(result({ output: "21°" })).toEqual({ text: "21°", isError: false })
     expect(result({ error: "no such town" })).toEqual({ text: "no such town", isError: true })
   })
@@ -97,7 +97,7 @@ describe("a tool's result", () => {
     expect(result({ error: { code: 1 } })).toEqual({ text: '{"error":{"code":1}}', isError: true })
   })
 
-  test("a tool's result without an id answers the first call of its name that has no answer yet", () => {
+  test("a tool result without an id answers the first unanswered call of its name", () => {
     const call = (name: string) => ({ functionCall: { name } })
     const answer = (name: string) => ({ functionResponse: { name, response: {} } })
     const { turns } = decoded({
@@ -160,11 +160,11 @@ describe("settings", () => {
     ],
     [{ responseModalities: ["TEXT", "IMAGE"] }, { modalities: ["text", "image"] }],
   ]
-  test.each(cases)("%j", (given, expected) => {
+  test.each(cases)("the settings %j are decoded", (given, expected) => {
     expect(settings(given)).toEqual(expected)
   })
 
-  test("without a canonical word ride along", () => {
+  test("settings without a canonical counterpart pass through", () => {
     const generationConfig = {
       responseMimeType: "text/x.enum",
       responseSchema: { type: "STRING", enum: ["a"] },
@@ -178,7 +178,7 @@ describe("settings", () => {
   })
 })
 
-test("tools, each with where it stood, and the choice among them", () => {
+test("tools are decoded with their paths, and the choice among them", () => {
   const { tools, toolChoice } = decoded({
     contents: [],
     tools: [
@@ -221,11 +221,11 @@ test.each([
     { mode: "some", names: ["a"], required: false },
   ],
   [{ mode: "VALIDATED" }, undefined],
-])("the choice %j", (functionCallingConfig, expected) => {
+])("the tool choice %j is decoded", (functionCallingConfig, expected) => {
   expect(decoded({ contents: [], toolConfig: { functionCallingConfig } }).toolChoice).toEqual(expected as never)
 })
 
-test("the path names the model and whether the answer streams; `provider` says where it may go", () => {
+test("the path has the model and the method; `provider` has the routing options", () => {
   const rest = "models/openai/gpt-4o:streamGenerateContent"
   const body = { contents: [], model: "x", provider: { routing: "cost", fallback: ["a/b"] } }
   const read = ingress.decodeRequest(body, { ...envelope, rest })
@@ -233,7 +233,7 @@ test("the path names the model and whether the answer streams; `provider` says w
   expect(read.extra).toBeUndefined()
 })
 
-/** Every feature at once, in both spellings, with members nobody knows at every level. */
+/** Every feature at once, in both spellings, with unknown members at every level. */
 const rich: JsonObject = {
   system_instruction: { role: "user", parts: [{ text: "be kind", odd: 1 }], more: true },
   tools: [
@@ -311,7 +311,7 @@ const rich: JsonObject = {
   ],
 }
 
-describe("said again in the same protocol, a request is the same", () => {
+describe("encoding a request in its own protocol", () => {
   const again = (body: JsonObject) => {
     const context = upstream()
     const encoded = out.encodeRequest(decoded(body), context)
@@ -323,7 +323,7 @@ describe("said again in the same protocol, a request is the same", () => {
     expect(losses).toEqual([])
   })
 
-  test("whatever members it has", () => {
+  test("a request with any members stays the same in its own protocol", () => {
     const name = fc.constantFrom(
       "text",
       "thought",

@@ -1,27 +1,27 @@
-// A whole answer in canonical words: the fold of its one chunk, and what there is no word for beside it.
+// Decodes a whole response as a stream of one chunk, and keeps members without a canonical counterpart.
 import { assembleResponse } from "../../../../canonical/chat/assemble-response.ts"
 import type { ChatResponse, ResponseCandidate } from "../../../../canonical/chat/chat-response.ts"
 import { isObject, type JsonObject } from "../../../../canonical/json.ts"
 import type { UpstreamResponseContext } from "../../../chat-codec.ts"
 import { PROTOCOL } from "../passthrough-fields.ts"
-import { besideContent } from "./decode-stream-candidate.ts"
-import { besideCandidates, GeminiChunkDecoder } from "./decode-stream-chunk.ts"
+import { foreignCandidateMembers } from "./decode-stream-candidate.ts"
+import { foreignChunkMembers, GeminiChunkDecoder } from "./decode-stream-chunk.ts"
 
-/** Undefined where it is no answer of this protocol. */
+/** Undefined if it is not a response of this protocol. */
 export function decodeResponse(body: JsonObject, context: UpstreamResponseContext): ChatResponse | undefined {
   if (body.error !== undefined && body.error !== null) return undefined
-  // A prompt that was blocked has no candidates.
+  // The response to a blocked prompt has no candidates.
   if (!Array.isArray(body.candidates) && !isObject(body.promptFeedback)) return undefined
   const reader = new GeminiChunkDecoder(context)
   const answer = assembleResponse([...reader.read(body), ...reader.close()])
-  const beside = besideCandidates(body)
+  const members = foreignChunkMembers(body)
   const candidates = answer.candidates.map((candidate) => withExtra(candidate, body))
-  return { ...answer, candidates, ...(beside && { extra: { protocol: PROTOCOL, members: beside } }) }
+  return { ...answer, candidates, ...(members && { extra: { protocol: PROTOCOL, members } }) }
 }
 
 function withExtra(candidate: ResponseCandidate, { candidates }: JsonObject): ResponseCandidate {
-  const said = Array.isArray(candidates) ? candidates.filter(isObject) : []
-  const own = said.find(({ index }) => (index ?? 0) === candidate.index)
-  const members = own && besideContent(own)
+  const objects = Array.isArray(candidates) ? candidates.filter(isObject) : []
+  const own = objects.find(({ index }) => (index ?? 0) === candidate.index)
+  const members = own && foreignCandidateMembers(own)
   return members ? { ...candidate, extra: { protocol: PROTOCOL, members } } : candidate
 }

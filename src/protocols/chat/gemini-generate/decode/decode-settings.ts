@@ -32,13 +32,13 @@ function texts(value: Json): readonly string[] | undefined {
   return Array.isArray(value) && value.every((each) => typeof each === "string") ? value : undefined
 }
 
-/** A number of alternatives is of no use until probabilities are asked for. */
+/** The number of alternatives has no effect unless log probabilities are requested. */
 function logprobs(config: GeminiFieldReader): number | undefined {
-  const asked = config.take("responseLogprobs", (value) => (value === true ? true : undefined))
-  return asked && (config.take("logprobs", whole) ?? 0)
+  const requested = config.take("responseLogprobs", (value) => (value === true ? true : undefined))
+  return requested && (config.take("logprobs", whole) ?? 0)
 }
 
-/** Types the canonical form has no word for, such as that of an enumeration, ride along with their schema. */
+/** Types without a canonical counterpart, such as enumerations, pass through with their schema. */
 function format(config: GeminiFieldReader): OutputFormat | undefined {
   const kind = config.take("responseMimeType", (value) => FORMATS[text(value) ?? ""])
   if (kind !== "json") return kind && { kind }
@@ -51,7 +51,7 @@ const FORMATS: Readonly<Record<string, "text" | "json">> = { "text/plain": "text
 
 function reasoning(config: GeminiFieldReader): ReasoningSettings | undefined {
   const effort = config.take("thinkingLevel", (value) => EFFORTS[String(text(value)).toUpperCase()])
-  // Less than nothing leaves the number to the model, for which there is no word.
+  // A negative budget lets the model decide, which has no canonical counterpart.
   const budgetTokens = config.take("thinkingBudget", (value) => (Number(value) < 0 ? undefined : whole(value)))
   const show = config.take("includeThoughts", (value) =>
     value === true ? "summary" : value === false ? "hidden" : undefined,

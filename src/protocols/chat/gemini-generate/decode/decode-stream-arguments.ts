@@ -1,4 +1,4 @@
-// A call's arguments that come bit by bit, each bit with the path of where it belongs: `$.recipe.steps[0].text`.
+// Assembles a call's arguments from pieces, each with its path: `$.recipe.steps[0].text`.
 import { isObject, type Json } from "../../../../canonical/json.ts"
 import type { GeminiDraft } from "../passthrough-fields.ts"
 
@@ -9,7 +9,7 @@ type ArgumentHolder = GeminiDraft | Json[]
 
 export class PartialArguments {
   private readonly args: GeminiDraft = {}
-  /** The text that is being written, which goes on with the next bit of the same path. */
+  /** The open string, which the next piece with the same path extends. */
   private growing: string | undefined
 
   take(bits: Json | undefined): void {
@@ -67,15 +67,15 @@ function stepsOf(path: string): ArgumentPathStep[] | undefined {
   )
 }
 
-/** The object or array at a step, which is made where it is not there. */
+/** The object or array at a step, which is created if missing. */
 function inside(
   holder: ArgumentHolder,
   { step, next }: { step: ArgumentPathStep; next: ArgumentPathStep | undefined },
 ): ArgumentHolder | undefined {
-  const there = read(holder, step)
-  if (typeof there === "object" && there !== null) return there as ArgumentHolder
-  const made: ArgumentHolder = typeof next === "number" ? [] : {}
-  return write(holder, { step, value: made }) ? made : undefined
+  const existing = read(holder, step)
+  if (typeof existing === "object" && existing !== null) return existing as ArgumentHolder
+  const created: ArgumentHolder = typeof next === "number" ? [] : {}
+  return write(holder, { step, value: created }) ? created : undefined
 }
 
 function read(holder: ArgumentHolder, step: ArgumentPathStep): Json | undefined {
@@ -83,7 +83,7 @@ function read(holder: ArgumentHolder, step: ArgumentPathStep): Json | undefined 
   return typeof step === "string" && Object.hasOwn(holder, step) ? holder[step] : undefined
 }
 
-/** Whether the holder is of the kind the step asks for. */
+/** False if the step does not fit the holder. */
 function write(holder: ArgumentHolder, { step, value }: { step: ArgumentPathStep; value: Json }): boolean {
   if (Array.isArray(holder)) {
     if (typeof step !== "number" || step > MAX_INDEX) return false

@@ -1,4 +1,4 @@
-// One candidate of an answer as its parts come in: says by which events they begin, grow and end.
+// Decodes one candidate's parts into events as they arrive.
 
 import type { ContentPart, ToolCallPart } from "../../../../canonical/chat/content-part.ts"
 import type { SealedContent } from "../../../../canonical/chat/sealed-content.ts"
@@ -6,20 +6,20 @@ import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-e
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 import type { UpstreamResponseContext } from "../../../chat-codec.ts"
 import { type CitedSpan, citationsIn } from "../citations.ts"
+import { decodeFinish } from "../finish-reasons.ts"
 import { decodeLogprobs } from "../logprobs.ts"
-import { decodeFinish } from "../relay-response.ts"
 import { OF_PART_BEFORE, PartDecoder } from "./decode-part.ts"
 import { PartialArguments } from "./decode-stream-arguments.ts"
 
 type TextPartKind = "text" | "reasoning"
 
-/** Thoughts come summed up, never in full. */
+/** Thoughts are always summaries. */
 const STARTS: Readonly<Record<TextPartKind, PartStart>> = {
   text: { kind: "text" },
   reasoning: { kind: "reasoning", form: "summary" },
 }
 
-/** Who only observes needs no ids, and knows the maker of seals. */
+/** An observer needs no ids, and the minter is known. */
 const OBSERVING: UpstreamResponseContext = { id: "", minter: "google" }
 
 interface PartialCall {
@@ -31,23 +31,23 @@ interface PartialCall {
 export class GeminiCandidateDecoder {
   ended = false
   private blocked = false
-  /** Why it ended, as far as it was said. */
+  /** The finish reason, if it has arrived. */
   private word: string | undefined
   private parts = 0
   private calledTools = false
   /** The part that grows by text. */
   private open: { readonly part: number; readonly kind: TextPartKind; readonly from: number; text: string } | undefined
-  /** The call whose arguments come bit by bit. */
+  /** The call whose arguments arrive in pieces. */
   private call: PartialCall | undefined
   /** A seal that follows the open part, held back so that citations still find that open. */
   private seal: SealedContent | undefined
-  /** How many bytes of visible text there were before the open part. */
+  /** Bytes of visible text before the open part. */
   private bytes = 0
   private readonly cited = new Set<string>()
   private readonly decoder: PartDecoder
   private readonly minter: string
 
-  /** Without a context it only observes: it tells no citations and no probabilities. */
+  /** Without a context it only observes: no citations and no log probabilities. */
   constructor(
     private readonly index: number,
     private readonly context?: UpstreamResponseContext,
@@ -60,15 +60,15 @@ export class GeminiCandidateDecoder {
     })
   }
 
-  grow(said: JsonObject, events: StreamEvent[]): void {
-    const { content, finishReason } = said
+  grow(wire: JsonObject, events: StreamEvent[]): void {
+    const { content, finishReason } = wire
     if (isObject(content) && Array.isArray(content.parts)) {
       for (const part of content.parts) if (isObject(part)) this.take(part, events)
     }
-    if (this.context) this.emitMetadata(said, events)
+    if (this.context) this.emitMetadata(wire, events)
     if (typeof finishReason !== "string" || finishReason === "FINISH_REASON_UNSPECIFIED") return
     this.endOpen(events)
-    // Where the vendor runs tools itself, more is said behind a first reason: the last one counts, and is told last.
+    // If the vendor runs tools itself, content may follow a first reason: the last one counts and is reported last.
     if (this.context && !this.blocked) this.word = finishReason
     else if (!this.ended) this.emitEnd(finishReason, events)
     this.ended = true
@@ -79,7 +79,7 @@ export class GeminiCandidateDecoder {
     events.push({ type: "candidate-end", candidate: this.index, finish })
   }
 
-  /** The prompt was refused, so that there will be no answer. */
+  /** The prompt was blocked, so there will be no response. */
   block(reason: string, events: StreamEvent[]): void {
     if (this.ended) return
     this.endOpen(events)
@@ -88,14 +88,14 @@ export class GeminiCandidateDecoder {
     events.push({ type: "candidate-end", candidate: this.index, finish: { reason: "filtered", word: reason } })
   }
 
-  /** Ends what is still open, and says why the answer ended where that is known. */
+  /** Ends open parts and reports the finish reason, if known. */
   close(events: StreamEvent[]): void {
     this.endOpen(events)
     if (this.word !== undefined) this.emitEnd(this.word, events)
     this.word = undefined
   }
 
-  /** Nearly all parts are text: these are read without ado. */
+  /** Nearly all parts are text and take this short path. */
   private take(part: JsonObject, events: StreamEvent[]): void {
     const { text, thought, thoughtSignature: signature } = part
     if (typeof text !== "string") {
@@ -103,10 +103,10 @@ export class GeminiCandidateDecoder {
       return
     }
     const sealed = typeof signature === "string" && signature !== "" ? this.sealedBy(signature) : undefined
-    if (thought === true) this.grown({ kind: "reasoning", text, sealed }, events)
-    else if (!sealed) this.grown({ kind: "text", text, sealed }, events)
+    if (thought === true) this.growTextPart({ kind: "reasoning", text, sealed }, events)
+    else if (!sealed) this.growTextPart({ kind: "text", text, sealed }, events)
     else {
-      this.grown({ kind: "text", text, sealed: undefined }, events)
+      this.growTextPart({ kind: "text", text, sealed: undefined }, events)
       this.sealAfter(text === "" ? sealed : { ...sealed, data: OF_PART_BEFORE + sealed.data }, events)
     }
   }
@@ -120,7 +120,7 @@ export class GeminiCandidateDecoder {
     }
   }
 
-  private grown(
+  private growTextPart(
     { kind, text, sealed }: { kind: TextPartKind; text: string; sealed: SealedContent | undefined },
     events: StreamEvent[],
   ) {
@@ -142,15 +142,15 @@ export class GeminiCandidateDecoder {
 
   private whole(part: ContentPart, events: StreamEvent[]): void {
     this.endOpen(events)
-    if (part.kind === "tool-call") this.called(part, events)
+    if (part.kind === "tool-call") this.emitCall(part, events)
     else if (part.kind === "media" || part.kind === "foreign" || part.kind === "tool-result") {
       const number = this.start({ kind: "whole", part }, events)
       events.push({ type: "part-end", candidate: this.index, part: number })
     }
   }
 
-  /** A call mostly comes whole. */
-  private called({ id, name, runsAt, arguments: text, sealed }: ToolCallPart, events: StreamEvent[]): void {
+  /** Most calls arrive whole. */
+  private emitCall({ id, name, runsAt, arguments: text, sealed }: ToolCallPart, events: StreamEvent[]): void {
     this.calledTools ||= runsAt === "client"
     const candidate = this.index
     const part = this.start({ kind: "tool-call", id, name, runsAt, ...(sealed && { sealed }) }, events)
@@ -158,7 +158,7 @@ export class GeminiCandidateDecoder {
     events.push({ type: "part-end", candidate, part, ...(sealed && { sealed }) })
   }
 
-  /** Whether it is a call that comes bit by bit: a name, then arguments, then an empty end. */
+  /** True if the call arrives in pieces: a name, then arguments, then an empty end. */
   private takeBit(call: JsonObject, signature: Json | undefined, events: StreamEvent[]): boolean {
     const { name, args, willContinue, partialArgs } = call
     const begins = typeof name === "string" && willContinue === true && args === undefined
@@ -179,13 +179,13 @@ export class GeminiCandidateDecoder {
     return true
   }
 
-  private emitMetadata(said: JsonObject, events: StreamEvent[]): void {
-    for (const cited of citationsIn(said)) this.cite(cited, events)
-    const tokens = decodeLogprobs(said.logprobsResult)
+  private emitMetadata(wire: JsonObject, events: StreamEvent[]): void {
+    for (const cited of citationsIn(wire)) this.cite(cited, events)
+    const tokens = decodeLogprobs(wire.logprobsResult)
     if (tokens.length > 0) events.push({ type: "logprobs", candidate: this.index, tokens })
   }
 
-  /** Told again with every event that follows, it is told once. A span in a part that has ended is not told. */
+  /** Each citation is repeated in later events but reported once. A span in a part that has ended is not reported. */
   private cite({ citation, startByte, endByte }: CitedSpan, events: StreamEvent[]): void {
     const { open } = this
     const key = JSON.stringify([citation, startByte, endByte])
@@ -229,12 +229,12 @@ export class GeminiCandidateDecoder {
 
 const HIDDEN: PartStart = { kind: "reasoning", form: "hidden" }
 
-/** What a candidate says beside its content and its end; undefined where that is all. */
-export function besideContent({
+/** A candidate's members other than content and end; undefined if there are none. */
+export function foreignCandidateMembers({
   content: _content,
   finishReason: _finish,
   index: _index,
-  ...beside
+  ...others
 }: JsonObject): JsonObject | undefined {
-  return Object.keys(beside).length === 0 ? undefined : beside
+  return Object.keys(others).length === 0 ? undefined : others
 }

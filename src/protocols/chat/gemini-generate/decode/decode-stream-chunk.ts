@@ -1,13 +1,13 @@
-// What the vendor says at once: a whole answer, or one event of a stream. Both are read alike.
+// Decodes one chunk: a whole response, or one event of a stream. Both have the same shape.
 
 import type { StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import { isObject, type JsonObject } from "../../../../canonical/json.ts"
 import type { UpstreamResponseContext } from "../../../chat-codec.ts"
 import { PROTOCOL } from "../passthrough-fields.ts"
 import { decodeUsage } from "../usage.ts"
-import { besideContent, GeminiCandidateDecoder } from "./decode-stream-candidate.ts"
+import { foreignCandidateMembers, GeminiCandidateDecoder } from "./decode-stream-candidate.ts"
 
-/** Reads the chunks of one answer. Without a context it only observes. */
+/** Decodes the chunks of one response. Without a context it only observes. */
 export class GeminiChunkDecoder {
   private readonly candidates = new Map<number, GeminiCandidateDecoder>()
   private started = false
@@ -19,7 +19,8 @@ export class GeminiChunkDecoder {
     if (!this.started) events.push(streamStart(chunk))
     this.started = true
     if (Array.isArray(chunk.candidates)) {
-      for (const said of chunk.candidates) if (isObject(said)) this.candidate(said).grow(said, events)
+      for (const candidate of chunk.candidates)
+        if (isObject(candidate)) this.candidate(candidate).grow(candidate, events)
     }
     const blocked = isObject(chunk.promptFeedback) ? chunk.promptFeedback.blockReason : undefined
     if (typeof blocked === "string") this.candidate({}).block(blocked, events)
@@ -28,7 +29,7 @@ export class GeminiChunkDecoder {
     return events
   }
 
-  /** There is no terminal event: an answer whose every candidate has said why it ended is whole. */
+  /** There is no terminal event: a response is complete when every candidate has a finish reason. */
   isWhole(): boolean {
     if (this.candidates.size === 0) return false
     for (const candidate of this.candidates.values()) if (!candidate.ended) return false
@@ -62,20 +63,20 @@ function streamStart(chunk: JsonObject): StreamEvent {
   }
 }
 
-/** What an answer says beside its candidates, its usage and its names; undefined where that is all. */
-export function besideCandidates(chunk: JsonObject): JsonObject | undefined {
-  const { candidates: _c, usageMetadata: _u, responseId: _r, modelVersion: _m, createTime: _t, ...beside } = chunk
-  return Object.keys(beside).length === 0 ? undefined : beside
+/** A response's members other than candidates, usage and names; undefined if there are none. */
+export function foreignChunkMembers(chunk: JsonObject): JsonObject | undefined {
+  const { candidates: _c, usageMetadata: _u, responseId: _r, modelVersion: _m, createTime: _t, ...others } = chunk
+  return Object.keys(others).length === 0 ? undefined : others
 }
 
-/** What of a chunk has no canonical word, in the shape of a chunk, for clients of this protocol. */
+/** A chunk's members without a canonical counterpart, in the shape of a chunk, for clients of this protocol. */
 export function foreignChunkEvent(chunk: JsonObject): StreamEvent | undefined {
-  const beside = besideCandidates(chunk)
-  const candidates = (Array.isArray(chunk.candidates) ? chunk.candidates : []).filter(isObject).flatMap((said) => {
-    const more = besideContent(said)
-    return more ? [{ ...(said.index !== undefined && { index: said.index }), ...more }] : []
+  const members = foreignChunkMembers(chunk)
+  const candidates = (Array.isArray(chunk.candidates) ? chunk.candidates : []).filter(isObject).flatMap((candidate) => {
+    const more = foreignCandidateMembers(candidate)
+    return more ? [{ ...(candidate.index !== undefined && { index: candidate.index }), ...more }] : []
   })
-  if (!beside && candidates.length === 0) return undefined
-  const value = { ...(candidates.length > 0 && { candidates }), ...beside }
+  if (!members && candidates.length === 0) return undefined
+  const value = { ...(candidates.length > 0 && { candidates }), ...members }
   return { type: "foreign", protocol: PROTOCOL, value }
 }

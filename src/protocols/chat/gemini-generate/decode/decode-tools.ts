@@ -1,11 +1,11 @@
-// A request's tools, and which of them may or must be called, in canonical words.
+// Decodes a request's tools and the choice among them.
 
 import type { FunctionTool, HostedTool, ToolChoice, ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 import { toJsonSchema } from "../gemini-schema.ts"
 import { GeminiFieldReader, PROTOCOL, text } from "../passthrough-fields.ts"
 
-/** What the vendor's own tools do. */
+/** The canonical kinds of the vendor's own tools. */
 const HOSTED: Readonly<Record<string, HostedTool["purpose"]>> = {
   googleSearch: "web-search",
   google_search: "web-search",
@@ -24,11 +24,11 @@ const HOSTED: Readonly<Record<string, HostedTool["purpose"]>> = {
 
 const DECLARATIONS = ["functionDeclarations", "function_declarations"]
 
-/** An entry may hold several functions, and tools of the vendor's beside them; each is a tool of its own here. */
+/** An entry may hold several functions and also vendor tools; each becomes a separate tool. */
 export function decodeTools(value: readonly Json[]): ToolDefinition[] {
   return value.flatMap((entry, index): ToolDefinition[] => {
     const at = `tools[${index}]`
-    if (!isObject(entry) || Object.keys(entry).length === 0) return [hosted("", { at, value: entry })]
+    if (!isObject(entry) || Object.keys(entry).length === 0) return [hostedTool("", { at, value: entry })]
     return Object.entries(entry).flatMap(([name, held]) => toolsNamed(name, held, at))
   })
 }
@@ -38,14 +38,14 @@ function toolsNamed(name: string, held: Json, at: string): ToolDefinition[] {
   if (DECLARATIONS.includes(name) && Array.isArray(held) && held.length > 0 && held.every(isNamed)) {
     return held.map((declared, index) => decodeFunction(declared, `${at}.${name}[${index}]`))
   }
-  return [hosted(name, { at: `${at}.${name}`, value: { [name]: held } })]
+  return [hostedTool(name, { at: `${at}.${name}`, value: { [name]: held } })]
 }
 
 function isNamed(declared: Json): declared is JsonObject {
   return isObject(declared) && typeof declared.name === "string"
 }
 
-function hosted(name: string, { at, value }: { at: string; value: Json }): HostedTool {
+function hostedTool(name: string, { at, value }: { at: string; value: Json }): HostedTool {
   return { kind: "hosted", name, purpose: HOSTED[name] ?? "other", protocol: PROTOCOL, value, at }
 }
 
@@ -66,7 +66,7 @@ function decodeFunction(declared: JsonObject, at: string): FunctionTool {
   }
 }
 
-/** A mode without a canonical word rides along, names and all. */
+/** A mode without a canonical counterpart passes through with its names. */
 export function decodeToolChoice(config: GeminiFieldReader): ToolChoice | undefined {
   return config.take("functionCallingConfig", (value) => {
     if (!isObject(value)) return undefined

@@ -1,4 +1,4 @@
-// Google's embeddings where they are said again: to us, and to upstreams in either of their two forms.
+// Google's embeddings in the embedding lane: for clients, and for upstreams in either of their two forms.
 import {
   type EmbeddingBatch,
   type EmbeddingContent,
@@ -60,12 +60,12 @@ function usageMetadata(usage: Usage | undefined): JsonObject {
   return usage ? { usageMetadata: { promptTokenCount: totalTokens(usage) } } : {}
 }
 
-/** Members that are the gateway's to read. */
+/** Members for the gateway. */
 const GATEWAY_MEMBERS = ["model", "models", "fallbacks", "provider"]
 
 function decodeInput(request: JsonObject): EmbeddingInput {
   const members = new GeminiFieldReader(request)
-  // The path names the model; who serves it is the gateway's own business.
+  // The path names the model, and the gateway decides which provider serves it.
   for (const name of GATEWAY_MEMBERS) members.take(name, () => true)
   const content = members.take("content", contentOf) ?? { kind: "text", text: "" }
   const settings = { ...members.within("embedContentConfig", settingsOf), ...settingsOf(members) }
@@ -99,7 +99,7 @@ const fates: EmbeddingFates = {
   endUser: { fate: "dropped", note: "there is no such member" },
 }
 
-/** In batches, as Google AI Studio takes them. */
+/** In batches, for Google AI Studio. */
 export const batchUpstream: EmbeddingUpstream = {
   fates,
   operationFor: (model) => operationOf("batchEmbedContents", model),
@@ -113,7 +113,7 @@ export const batchUpstream: EmbeddingUpstream = {
   decodeError,
 }
 
-/** One by one, as Vertex takes them. */
+/** One by one, for Vertex. */
 export const singleUpstream: EmbeddingUpstream = {
   fates,
   operationFor: (model) => operationOf("embedContent", model),
@@ -130,7 +130,7 @@ function operationOf(operation: string, model: string) {
   return { operation, path: pathOf(operation, { model, stream: false }), headers: NO_HEADERS }
 }
 
-/** What rides along with an input is Google's own, and goes back. */
+/** An input's passthrough fields are Google's own and return to it. */
 function reportForeignExtra({ extra }: EmbeddingBatch, losses: Losses): void {
   reportEmbeddingExtra({ extra, inputs: [] }, { losses, to: "Google" })
 }

@@ -1,4 +1,4 @@
-// Checks an embedContent or batchEmbedContents request and reads the few members the gateway acts on.
+// Checks an embedContent or batchEmbedContents request and reads the members that the gateway needs.
 import type { Json, JsonObject } from "../../../../canonical/json.ts"
 import type { RequestEnvelope, RequestSummary } from "../../../contract.ts"
 import {
@@ -13,15 +13,15 @@ import {
 } from "../../../field-checks.ts"
 import { readRoutingOptions, summarizeUnaryRequest } from "../../../gateway-extension.ts"
 import { readEmbeddingPath } from "../endpoints.ts"
-import { parts, spelled } from "../read-request.ts"
+import { eitherSpelling, parts } from "../read-request.ts"
 
 export function readRequest(body: JsonObject, { rest }: RequestEnvelope): RequestSummary {
   const { model, method } = readEmbeddingPath(rest)
   return runFieldChecks(() => {
     const isBatch = method === "batchEmbedContents"
     const inputs = isBatch ? requests(body.requests) : checkEmbedRequest(body)
-    const asks = { maxOutputTokens: 0, candidates: 1 }
-    const reading = summarizeUnaryRequest({ operation: method, model, routing: readRoutingOptions(body), asks })
+    const outputLimits = { maxOutputTokens: 0, candidates: 1 }
+    const reading = summarizeUnaryRequest({ operation: method, model, routing: readRoutingOptions(body), outputLimits })
     return { ...reading, embeds: { inputs, hasTokens: false, ...(isBatch && { namesModel: true }) } }
   })
 }
@@ -30,10 +30,10 @@ const content = required("content", (value) => {
   const held = object(value)
   if (parts(held.parts).length === 0) throw fieldMismatch("an object with at least one of `parts`")
 })
-const taskType = spelled("taskType", string)
+const taskType = eitherSpelling("taskType", string)
 const title = optional("title", string)
-const outputDimensionality = spelled("outputDimensionality", integer({ min: 1 }))
-const embedContentConfig = spelled("embedContentConfig", (value) => checkSettings(object(value)))
+const outputDimensionality = eitherSpelling("outputDimensionality", integer({ min: 1 }))
+const embedContentConfig = eitherSpelling("embedContentConfig", (value) => checkSettings(object(value)))
 
 function checkSettings(holder: JsonObject): void {
   taskType(holder)

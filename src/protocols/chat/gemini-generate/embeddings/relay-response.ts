@@ -1,4 +1,4 @@
-// Vectors as Google writes them, and what they used.
+// Relays Google's vectors and reads their usage.
 import { type EmbeddingResponse, vectorsIn } from "../../../../canonical/embedding.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 import type { Usage } from "../../../../canonical/usage.ts"
@@ -17,7 +17,7 @@ export function relayAnswer(
   return { text, ...(usage && { usage }) }
 }
 
-/** Of one content, or of several. */
+/** Decodes the response for one content or for several. */
 export function decodeEmbeddings(body: JsonObject): EmbeddingResponse | undefined {
   const embeddings = Array.isArray(body.embeddings) ? body.embeddings : [body.embedding ?? null]
   const vectors = vectorsIn(embeddings.map((each: Json) => (isObject(each) ? each.values : undefined)))
@@ -25,7 +25,7 @@ export function decodeEmbeddings(body: JsonObject): EmbeddingResponse | undefine
   return vectors && { vectors, ...(usage && { usage }) }
 }
 
-/** Its shares by modality have a name of their own here. Nothing is put out, and so nothing is told of it. */
+/** Shares by modality have a different name here. There is no output, so none is reported. */
 function usageIn(wire: Json | undefined): Usage | undefined {
   if (!isObject(wire)) return undefined
   const { promptTokensDetails = wire.promptTokenDetails ?? null } = wire

@@ -1,4 +1,4 @@
-// Canonical parts as this protocol's, in requests and in answers alike. What cannot be said is named in the losses.
+// Encodes parts of requests and responses. Parts that cannot be expressed are reported as losses.
 
 import type {
   ContentPart,
@@ -12,22 +12,21 @@ import { isObject, type JsonObject, parseJson } from "../../../../canonical/json
 import type { Loss, Losses } from "../../../../canonical/loss.ts"
 import { CODE_TOOL, OF_PART_BEFORE, OUTCOME_OK } from "../decode/decode-part.ts"
 import { isUnnamed } from "../decode/decode-request.ts"
-import { encodeResult, parseExactObject } from "../decode/function-result.ts"
-import { encodeMedia } from "../media.ts"
-import { type GeminiDraft, isNative, PROTOCOL, restorePassthrough } from "../passthrough-fields.ts"
-import { reportForeignFields } from "./report-foreign-fields.ts"
+import { encodeResult, parseExactObject } from "../function-result.ts"
+import { type GeminiDraft, isNative, PROTOCOL, reportForeignFields, restorePassthrough } from "../passthrough-fields.ts"
+import { encodeMedia } from "./encode-media.ts"
 
 export interface PartEncodeContext {
   readonly losses: Losses
-  /** Whose seals and files the reader understands. */
+  /** True if the reader understands seals and files of this minter. */
   isOurs(mintedBy: string): boolean
-  /** What is written for the seal of another; absent where it is of no use to the reader. */
+  /** Encodes the seal of another minter; absent if the reader cannot use it. */
   readonly enclose?: (sealed: SealedContent) => string
-  /** Whether files and media may stand inside a tool's result, or only beside it. */
+  /** True if a tool result may contain files and media; otherwise they follow it. */
   readonly mediaInResults: boolean
-  /** Whether only results of tools that a provider ran are told, as in an answer. */
+  /** True if only results of provider-run tools are encoded, as in a response. */
   readonly hostedResults?: boolean
-  /** What a tool that another provider ran is worth to the reader. */
+  /** The weight of losing a call that another provider ran. */
   readonly foreignRuns: Loss["weight"]
 }
 
@@ -37,7 +36,7 @@ export class PartEncoder {
 
   constructor(private readonly encoding: PartEncodeContext) {}
 
-  /** `place` is where the parts stand, for those that do not know. */
+  /** `place` is the path of parts that have none. */
   encode(parts: readonly ContentPart[], place: string): JsonObject[] {
     const written: JsonObject[] = []
     for (const [index, part] of parts.entries()) this.write(part, part.at ?? `${place}[${index}]`, written)
@@ -45,13 +44,13 @@ export class PartEncoder {
   }
 
   private write(part: ContentPart, at: string, written: JsonObject[]): void {
-    this.reportBeside(part, at)
-    if (part.kind === "reasoning" && part.form === "hidden") this.hidden(part, at, written)
+    this.reportPartExtras(part, at)
+    if (part.kind === "reasoning" && part.form === "hidden") this.encodeHidden(part, at, written)
     else written.push(...this.wire(part, at).map((wire) => restorePassthrough(wire, part.extra)))
   }
 
-  /** What stands beside a part's content and has no place on this wire. */
-  private reportBeside(part: ContentPart, at: string): void {
+  /** Reports members of a part that this protocol cannot express. */
+  private reportPartExtras(part: ContentPart, at: string): void {
     if (part.cacheMark) this.lose(`${at}.cache_control`, "Gemini decides on its own what it caches.")
     reportForeignFields(part.extra, { at, losses: this.encoding.losses })
     if (part.kind === "text" && part.citations) this.citations(part.citations.length, at)
@@ -82,21 +81,21 @@ export class PartEncoder {
     return this.encoding.hostedResults === true || this.calls.get(callId)?.runsAt === "provider"
   }
 
-  /** In answers citations are told beside the content, by whoever writes it. */
+  /** In responses, citations are outside the content and encoded separately. */
   private citations(count: number, at: string): void {
     if (count > 0 && !at.startsWith("candidates["))
       this.lose(`${at}.citations`, "Gemini does not accept citations in a request.")
   }
 
   private thought(part: ReasoningPart, at: string): JsonObject[] {
-    const signature = this.signed(part.sealed, at)
+    const signature = this.encodeSignature(part.sealed, at)
     if (part.text === "" && signature === undefined && !isNative(part.at)) return []
     return [{ text: part.text, thought: true, ...(signature !== undefined && { thoughtSignature: signature }) }]
   }
 
-  /** A seal without words, on a part of its own or on the one before it. */
-  private hidden({ sealed, extra }: ReasoningPart, at: string, written: JsonObject[]): void {
-    const signature = this.signed(sealed, at)
+  /** A seal without text, as a separate part or on the previous one. */
+  private encodeHidden({ sealed, extra }: ReasoningPart, at: string, written: JsonObject[]): void {
+    const signature = this.encodeSignature(sealed, at)
     if (signature === undefined || !sealed) return
     if (signature !== sealed.data) addEnvelope(signature, written)
     else if (!signature.startsWith(OF_PART_BEFORE))
@@ -109,7 +108,7 @@ export class PartEncoder {
     }
   }
 
-  private signed(sealed: SealedContent | undefined, at: string): string | undefined {
+  private encodeSignature(sealed: SealedContent | undefined, at: string): string | undefined {
     const signature = sealed && this.signature(sealed)
     if (sealed && signature === undefined) this.lose(at, "Only its minter can read this seal.")
     return signature
@@ -130,7 +129,7 @@ export class PartEncoder {
   }
 
   private call(part: ToolCallPart, at: string): JsonObject {
-    const signature = this.signed(part.sealed, at)
+    const signature = this.encodeSignature(part.sealed, at)
     const functionCall = { ...callIdMember(part.id), name: part.name, args: this.args(part, at) }
     return { functionCall, ...(signature !== undefined && { thoughtSignature: signature }) }
   }
@@ -149,38 +148,40 @@ export class PartEncoder {
 
   private hostedCall(part: ToolCallPart, at: string): JsonObject[] {
     const args = parseExactObject(part.arguments) ?? {}
-    const signature = this.signed(part.sealed, at)
+    const signature = this.encodeSignature(part.sealed, at)
     const signing = signature === undefined ? {} : { thoughtSignature: signature }
     if (typeof args.code === "string" && CODE_TOOLS.includes(part.name)) {
       const language = typeof args.language === "string" ? args.language : "PYTHON"
       return [{ executableCode: { ...callIdMember(part.id), language, code: args.code }, ...signing }]
     }
     if (!isToolType(part.name)) return this.foreignRun(at)
-    const told = Object.keys(args).length === 0 ? {} : { args }
-    return [{ toolCall: { toolType: part.name, ...told, ...callIdMember(part.id) }, ...signing }]
+    const argsMember = Object.keys(args).length === 0 ? {} : { args }
+    return [{ toolCall: { toolType: part.name, ...argsMember, ...callIdMember(part.id) }, ...signing }]
   }
 
   private hostedResult(part: ToolResultPart, at: string): JsonObject[] {
     const name = part.name ?? this.calls.get(part.callId)?.name ?? ""
-    const said = this.texts(part, at)
-    const text = said.join("\n")
+    const texts = this.texts(part, at)
+    const text = texts.join("\n")
     if (CODE_TOOLS.includes(name)) {
       const otherwise = part.extra ? {} : { outcome: "OUTCOME_FAILED" }
       const outcome = part.isError ? otherwise : { outcome: OUTCOME_OK }
       return [
-        { codeExecutionResult: { ...callIdMember(part.callId), ...outcome, ...(said.length > 0 && { output: text }) } },
+        {
+          codeExecutionResult: { ...callIdMember(part.callId), ...outcome, ...(texts.length > 0 && { output: text }) },
+        },
       ]
     }
     if (!isToolType(name)) return this.foreignRun(at)
-    const told = said.length === 0 ? {} : { response: encodeResult({ text, isError: part.isError }) }
-    return [{ toolResponse: { toolType: name, ...told, ...callIdMember(part.callId) } }]
+    const responseMember = texts.length === 0 ? {} : { response: encodeResult({ text, isError: part.isError }) }
+    return [{ toolResponse: { toolType: name, ...responseMember, ...callIdMember(part.callId) } }]
   }
 
   /** A result's texts, which become members of one object. */
   private texts({ parts }: ToolResultPart, at: string): string[] {
     return parts.flatMap((part, index) => {
       if (part.kind !== "text" && part.kind !== "refusal") return []
-      this.reportBeside(part, part.at ?? `${at}.content[${index}]`)
+      this.reportPartExtras(part, part.at ?? `${at}.content[${index}]`)
       return [part.text]
     })
   }
@@ -213,13 +214,13 @@ export class PartEncoder {
   }
 
   private foreign({ protocol, value }: Extract<ContentPart, { kind: "foreign" }>, at: string): JsonObject[] {
-    if (protocol === PROTOCOL && isObject(value)) return [this.unsealed(value)]
+    if (protocol === PROTOCOL && isObject(value)) return [this.withoutEnvelopes(value)]
     this.lose(at, `Only ${protocol} has this kind of part.`, { weight: "meaning" })
     return []
   }
 
-  /** No envelope of ours reaches an upstream, not even in a part that is not understood. */
-  private unsealed(part: JsonObject): JsonObject {
+  /** Removes the gateway's envelopes, even from parts that are not understood: none may reach an upstream. */
+  private withoutEnvelopes(part: JsonObject): JsonObject {
     const { thoughtSignature, ...others } = part
     const sealed = typeof thoughtSignature === "string" ? openSeal(thoughtSignature) : undefined
     if (!sealed) return part
@@ -232,7 +233,7 @@ export class PartEncoder {
   }
 }
 
-/** The vendor signs the text that it ends with. Clients keep a part without text only where it is a thought. */
+/** The vendor signs the last text. Clients keep a part without text only if it is a thought. */
 function addEnvelope(thoughtSignature: string, written: JsonObject[]): void {
   const before = written.at(-1)
   const isText = before && typeof before.text === "string" && before.thought !== true
@@ -242,7 +243,7 @@ function addEnvelope(thoughtSignature: string, written: JsonObject[]): void {
 
 const CODE_TOOLS = [CODE_TOOL, "code_interpreter"]
 
-/** The vendor's tools are called by words of an enumeration. */
+/** The vendor's tools have names in an enumeration. */
 function isToolType(name: string): boolean {
   return /^[A-Z][A-Z0-9_]*$/.test(name)
 }

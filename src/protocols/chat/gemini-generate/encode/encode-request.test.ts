@@ -34,36 +34,36 @@ const result = (callId: string, ...texts: string[]): ContentPart => ({
   parts: texts.map((text) => ({ kind: "text", text })),
 })
 
-describe("a part is said as", () => {
-  const said = (parts: ContentPart[], context: Partial<UpstreamRequestContext> = {}) => {
+describe("parts of a request", () => {
+  const encodeParts = (parts: ContentPart[], context: Partial<UpstreamRequestContext> = {}) => {
     const { body, losses } = encode({ turns: [{ role: "assistant", parts, at: "messages[0]" }] }, context)
     const [content] = body.contents as JsonObject[]
     return { parts: content?.parts, losses: summary(losses) }
   }
   const cases: Record<string, [given: ContentPart, expected: object[], losses?: string[]]> = {
     text: [{ kind: "text", text: "a" }, [{ text: "a" }]],
-    "nothing, where it is empty": [{ kind: "text", text: "" }, []],
+    "nothing if it is empty": [{ kind: "text", text: "" }, []],
     "an unsigned thought": [{ kind: "reasoning", form: "full", text: "hm" }, [{ text: "hm", thought: true }]],
-    "a thought with its maker's seal": [
+    "a thought with its minter's seal": [
       { kind: "reasoning", form: "summary", text: "hm", sealed: { mintedBy: "google", data: "s" } },
       [{ text: "hm", thought: true, thoughtSignature: "s" }],
     ],
-    "a thought without another's seal": [
+    "a thought without another minter's seal": [
       { kind: "reasoning", form: "full", text: "hm", sealed: { mintedBy: "anthropic", data: "s" }, at: "m[0]" },
       [{ text: "hm", thought: true }],
       ["m[0] hint dropped"],
     ],
-    "nothing, where only another's seal is left": [
+    "nothing if only another minter's seal is left": [
       { kind: "reasoning", form: "hidden", text: "", sealed: { mintedBy: "openai", data: "s" }, at: "m[0]" },
       [],
       ["m[0] hint dropped"],
     ],
-    "text, where it is a refusal": [
+    "text if it is a refusal": [
       { kind: "refusal", text: "no", at: "m[0]" },
       [{ text: "no" }],
       ["m[0] hint approximated"],
     ],
-    "inline media, of a text": [
+    "inline media if it is a text document": [
       {
         kind: "media",
         media: "document",
@@ -74,26 +74,26 @@ describe("a part is said as", () => {
       [{ inlineData: { mimeType: "text/plain", data: "w6Q=" } }],
       ["m[0].name hint dropped"],
     ],
-    "media at an address, with the type its name tells": [
+    "media at a URL, with the type of its extension": [
       { kind: "media", media: "image", source: { at: "url", url: "https://x.org/a.PNG?x" }, detail: "low", at: "m[0]" },
       [{ fileData: { fileUri: "https://x.org/a.PNG?x", mimeType: "image/png" } }],
       ["m[0].detail hint dropped"],
     ],
-    "media at an address, with a type that is guessed": [
+    "media at a URL, with a guessed type": [
       { kind: "media", media: "image", source: { at: "url", url: "https://x.org/a" }, at: "m[0]" },
       [{ fileData: { fileUri: "https://x.org/a", mimeType: "image/jpeg" } }],
       ["m[0] hint approximated"],
     ],
-    "nothing, where it is another's file": [
+    "nothing if it is another provider's file": [
       { kind: "media", media: "image", source: { at: "stored", id: "file-1", mintedBy: "openai" }, at: "m[0]" },
       [],
       ["m[0] meaning dropped"],
     ],
-    "a call, its plain text as one argument": [
+    "a call with its plain text as one argument": [
       call("c", { arguments: "*** patch", input: "text" }),
       [{ functionCall: { id: "c", name: "f", args: { input: "*** patch" } } }],
     ],
-    "a call whose arguments are no JSON": [
+    "a call whose arguments are invalid JSON": [
       call("c", { arguments: "{oops", at: "m[0]" }),
       [{ functionCall: { id: "c", name: "f", args: { input: "{oops" } } }],
       ["m[0].arguments meaning approximated"],
@@ -103,21 +103,21 @@ describe("a part is said as", () => {
       [{ functionCall: { id: "c", name: "f", args: { x: Number("12345678901234567890") } } }],
       ["m[0].arguments meaning approximated"],
     ],
-    "code that was run": [
+    "code that the provider ran": [
       call("c", { name: "code_execution", arguments: '{"code":"1"}', runsAt: "provider" }),
       [{ executableCode: { id: "c", language: "PYTHON", code: "1" } }],
     ],
-    "nothing, where another provider ran the tool": [
+    "nothing if another provider ran the tool": [
       call("c", { name: "web_search", runsAt: "provider", at: "m[0]" }),
       [],
       ["m[0] meaning dropped"],
     ],
-    "nothing, where only another protocol knows it": [
+    "nothing if only another protocol knows it": [
       { kind: "foreign", protocol: "openai-chat", value: {}, at: "m[0]" },
       [],
       ["m[0] meaning dropped"],
     ],
-    "itself, without what the caller's protocol has beside it": [
+    "itself without the passthrough fields of another protocol": [
       {
         kind: "text",
         text: "a",
@@ -129,26 +129,26 @@ describe("a part is said as", () => {
       ["m[0].cache_control hint dropped", "m[0].x hint dropped", "m[0].y hint dropped"],
     ],
   }
-  test.each(Object.keys(cases))("%s", (name) => {
+  test.each(Object.keys(cases))("a part is encoded as %s", (name) => {
     const [given, expected, losses = []] = cases[name] ?? [{ kind: "text", text: "" }, []]
-    const said2 = said([given, { kind: "text", text: "end" }])
-    expect(said2.parts).toEqual([...expected, { text: "end" }] as never)
-    expect(said2.losses).toEqual(losses)
+    const encoded = encodeParts([given, { kind: "text", text: "end" }])
+    expect(encoded.parts).toEqual([...expected, { text: "end" }] as never)
+    expect(encoded.losses).toEqual(losses)
   })
 
-  test("the signature of the part before it, where it belongs there", () => {
+  test("a seal becomes the signature of the part before it, if it belongs there", () => {
     const seal = (data: string): ContentPart => ({
       kind: "reasoning",
       form: "hidden",
       text: "",
       sealed: { mintedBy: "google", data },
     })
-    expect(said([{ kind: "text", text: "a" }, seal("@s")]).parts).toEqual([{ text: "a", thoughtSignature: "s" }])
-    expect(said([{ kind: "text", text: "a" }, seal("s")]).parts).toEqual([
+    expect(encodeParts([{ kind: "text", text: "a" }, seal("@s")]).parts).toEqual([{ text: "a", thoughtSignature: "s" }])
+    expect(encodeParts([{ kind: "text", text: "a" }, seal("s")]).parts).toEqual([
       { text: "a" },
       { text: "", thoughtSignature: "s" },
     ])
-    expect(said([seal("@s")]).parts).toEqual([{ text: "", thoughtSignature: "s" }])
+    expect(encodeParts([seal("@s")]).parts).toEqual([{ text: "", thoughtSignature: "s" }])
   })
 })
 
@@ -158,9 +158,9 @@ describe("turns", () => {
     return { contents: body.contents as unknown, losses: summary(losses) }
   }
   const user = (...parts: ContentPart[]): ConversationTurn => ({ role: "user", parts, at: "messages[9]" })
-  const text = (said: string): ContentPart => ({ kind: "text", text: said })
+  const text = (value: string): ContentPart => ({ kind: "text", text: value })
 
-  test("results stand together behind their calls, with what the user says apart", () => {
+  test("results follow their calls together, separate from the user's text", () => {
     const turns: ConversationTurn[] = [
       user(text("hi")),
       { role: "assistant", parts: [call("a"), call("b", { name: "g" })] },
@@ -184,19 +184,19 @@ describe("turns", () => {
     ])
   })
 
-  test("an instruction in the midst is said by the user", () => {
-    const said = contents([user(text("hi")), { role: "instruction", parts: [text("be brief")], at: "messages[1]" }])
-    expect(said.contents).toEqual([{ role: "user", parts: [{ text: "hi" }, { text: "be brief" }] }])
-    expect(said.losses).toEqual(["messages[1] meaning approximated"])
+  test("an instruction among the turns becomes a user message", () => {
+    const encoded = contents([user(text("hi")), { role: "instruction", parts: [text("be brief")], at: "messages[1]" }])
+    expect(encoded.contents).toEqual([{ role: "user", parts: [{ text: "hi" }, { text: "be brief" }] }])
+    expect(encoded.losses).toEqual(["messages[1] meaning approximated"])
   })
 
-  test("instructions alone are said by the user", () => {
+  test("instructions without turns become a user message", () => {
     const { body, losses } = encode({ turns: [], instructions: [text("be kind")] })
     expect(body).toEqual({ contents: [{ role: "user", parts: [{ text: "be kind" }] }] })
     expect(summary(losses)).toEqual(["instructions meaning approximated"])
   })
 
-  test("a turn of which nothing is left is left out", () => {
+  test("a turn without parts left is dropped", () => {
     expect(contents([user(text("hi")), { role: "assistant", parts: [text("")] }]).contents).toHaveLength(1)
   })
 
@@ -231,8 +231,8 @@ describe("turns", () => {
 
   test("content that accompanies tool results moves to a turn after them", () => {
     const turns: ConversationTurn[] = [user(text("hi")), { role: "assistant", parts: [call("a"), call("b")] }]
-    const { contents: said } = contents([...turns, user(seen), user(result("b", "ok"), text("and?"))])
-    expect(said).toMatchObject([
+    const { contents: wire } = contents([...turns, user(seen), user(result("b", "ok"), text("and?"))])
+    expect(wire).toMatchObject([
       {},
       {},
       { parts: [{ functionResponse: { id: "a" } }, { functionResponse: { id: "b" } }] },
@@ -240,20 +240,20 @@ describe("turns", () => {
     ])
   })
 
-  test("calls that were made at once in turns of their own bear one signature, the first's", () => {
+  test("parallel calls in consecutive turns have one signature, the first call's", () => {
     const signed = call("a", { sealed: { mintedBy: "google", data: "s" } })
     const turns: ConversationTurn[] = [signed, call("b")].map((part) => ({ role: "assistant", parts: [part] }))
-    const { contents: said, losses } = contents(turns, NEWER)
-    expect(said).toMatchObject([{ parts: [{ thoughtSignature: "s" }, {}] }])
-    expect(JSON.stringify(said).match(/thoughtSignature/g)).toHaveLength(1)
+    const { contents: wire, losses } = contents(turns, NEWER)
+    expect(wire).toMatchObject([{ parts: [{ thoughtSignature: "s" }, {}] }])
+    expect(JSON.stringify(wire).match(/thoughtSignature/g)).toHaveLength(1)
     expect(losses).toEqual([])
   })
 
-  test("the first unsigned call of a turn gets the vendor's skip value where signatures are demanded", () => {
+  test("the first unsigned call of a turn gets the vendor's skip value if signatures are required", () => {
     const turns: ConversationTurn[] = [{ role: "assistant", parts: [call("a"), call("b")], at: "messages[1]" }]
-    const { contents: said, losses } = contents(turns, NEWER)
-    expect(said).toMatchObject([{ parts: [{ thoughtSignature: "skip_thought_signature_validator" }, {}] }])
-    expect(JSON.stringify(said).match(/skip_thought/g)).toHaveLength(1)
+    const { contents: wire, losses } = contents(turns, NEWER)
+    expect(wire).toMatchObject([{ parts: [{ thoughtSignature: "skip_thought_signature_validator" }, {}] }])
+    expect(JSON.stringify(wire).match(/skip_thought/g)).toHaveLength(1)
     expect(losses).toEqual(["messages[1] hint approximated"])
     expect(JSON.stringify(contents(turns).contents)).not.toContain("thoughtSignature")
     const signed = call("a", { sealed: { mintedBy: "google", data: "s" } })
@@ -347,12 +347,12 @@ describe("settings", () => {
     [{ reasoning: { effort: "none" } }, undefined, [], { reasons: false }],
   ]
   for (const [settings, expected, losses, context] of cases) {
-    test(JSON.stringify({ ...settings, ...context }), () => {
+    test(`settings are encoded: ${JSON.stringify({ ...settings, ...context })}`, () => {
       expect(config(settings, context)).toEqual({ config: expected, losses })
     })
   }
 
-  test("more stop sequences than the vendor takes are refused", () => {
+  test("more stop sequences than the vendor accepts are refused", () => {
     expect(() => config({ stop: ["1", "2", "3", "4", "5", "6"] })).toThrow("at most 5 stop sequences")
   })
 })
@@ -384,7 +384,7 @@ describe("tools", () => {
   }
   const declared = { functionDeclarations: [{ name: "f", description: "d", parametersJsonSchema: { type: "object" } }] }
 
-  test("functions stand together; a tool of plain text is a function of one string", () => {
+  test("functions are in one entry; a tool with text input becomes a function of one string", () => {
     const custom: ToolDefinition = { kind: "custom", name: "patch", format: { type: "grammar" }, at: "tools[2]" }
     const input = { type: "object", properties: { input: { type: "string" } }, required: ["input"] }
     expect(tools([lookup, custom])).toEqual({
@@ -396,7 +396,7 @@ describe("tools", () => {
     })
   })
 
-  test("another vendor's search is the vendor's own", () => {
+  test("another vendor's search maps to the vendor's own", () => {
     expect(tools([search])).toEqual({ tools: [{ googleSearch: {} }], config: undefined, losses: [] })
     const narrow = { ...search, value: { type: "web_search", filters: {} } }
     expect(tools([narrow]).losses).toEqual(["tools[1] hint approximated"])
@@ -407,7 +407,7 @@ describe("tools", () => {
     })
   })
 
-  test("what the model cannot have is dropped, and refused where it is forced", () => {
+  test("a tool that the model does not support is dropped, or refused if it is required", () => {
     expect(tools([lookup, search])).toEqual({
       tools: [declared],
       config: undefined,
@@ -438,14 +438,14 @@ describe("tools", () => {
       { mode: "some", names: ["f"], required: false },
       { mode: "VALIDATED", allowedFunctionNames: ["f"] },
     ],
-  ] as const)("the choice %j", (toolChoice, functionCallingConfig) => {
+  ] as const)("the tool choice %j is encoded", (toolChoice, functionCallingConfig) => {
     expect(tools([lookup], { toolChoice }).config).toEqual({ functionCallingConfig })
     expect(tools([], { toolChoice: { mode: "auto" } }).config).toBeUndefined()
   })
 })
 
 test("the constant part of a request comes first, and a longer conversation keeps the shorter one's prefix", () => {
-  const said = fc.array(fc.tuple(fc.constantFrom("user", "assistant", "result"), fc.string({ minLength: 1 })), {
+  const turnList = fc.array(fc.tuple(fc.constantFrom("user", "assistant", "result"), fc.string({ minLength: 1 })), {
     minLength: 1,
     maxLength: 8,
   })
@@ -457,7 +457,7 @@ test("the constant part of a request comes first, and a longer conversation keep
           parts: [{ kind: "text", text }, ...(role === "user" ? [] : [call("c")])],
         }
   fc.assert(
-    fc.property(said, (turns) => {
+    fc.property(turnList, (turns) => {
       const whole = { instructions: [{ kind: "text", text: "be kind" }] as const, settings: { temperature: 1 } }
       const body = (count: number) =>
         JSON.stringify(encode({ ...whole, turns: turns.slice(0, count).map(turn) }, NEWER).body)

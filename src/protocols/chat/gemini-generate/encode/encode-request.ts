@@ -1,17 +1,14 @@
-// A canonical request as a generateContent body. What stays from turn to turn stands first, so that caches hit.
+// Encodes a generateContent request. Members that do not change between turns come first, for prompt caches.
 
-import type { ChatRequest, ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
+import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"
 import type { UpstreamRequestContext } from "../../../chat-codec.ts"
-import { isNative, PROTOCOL, restorePassthrough } from "../passthrough-fields.ts"
+import { isNative, PROTOCOL, reportForeignFields, restorePassthrough } from "../passthrough-fields.ts"
+import { ContentsEncoder } from "./encode-messages.ts"
 import { PartEncoder } from "./encode-part.ts"
 import { encodeSettings } from "./encode-settings.ts"
 import { encodeTools } from "./encode-tools.ts"
 import { generationOf } from "./model-generation.ts"
-import { reportForeignFields } from "./report-foreign-fields.ts"
-
-/** The vendor's documented value for a call whose signature is not there. */
-const NO_SIGNATURE = "skip_thought_signature_validator"
 
 export function encodeRequest(request: ChatRequest, context: UpstreamRequestContext): JsonObject {
   const { losses, minter, model } = context
@@ -37,97 +34,4 @@ export function encodeRequest(request: ChatRequest, context: UpstreamRequestCont
     ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
   }
   return { ...restorePassthrough(steady, request.extra), contents: contents.written }
-}
-
-interface OpenContent {
-  readonly role: "user" | "model"
-  readonly results: boolean
-  readonly parts: JsonObject[]
-}
-
-/** Contents as the vendor wants them: a turn's results together, right behind its calls, and nothing else among them. */
-class ContentsEncoder {
-  readonly written: JsonObject[] = []
-  /** The last content, while it may grow. */
-  private last: OpenContent | undefined
-  /** What came with results, while others may follow in turns of their own: they stand together. */
-  private waiting: OpenContent | undefined
-
-  constructor(
-    private readonly encoder: PartEncoder,
-    private readonly context: UpstreamRequestContext,
-  ) {}
-
-  add(turn: ConversationTurn, at: string): void {
-    const { losses } = this.context
-    reportForeignFields(turn.extra, { at, losses })
-    if (turn.role === "instruction") {
-      const why = "Gemini accepts instructions only at the beginning; this one is sent as a user message."
-      losses.push({ path: at, weight: "meaning", how: "approximated", why })
-    }
-    const role = turn.role === "assistant" ? "model" : "user"
-    const parts = this.signed(this.encoder.encode(turn.parts, `${at}.parts`), at)
-    if (isNative(turn.at)) {
-      this.asItCame(turn, { role, parts })
-      return
-    }
-    const results = parts.filter(({ functionResponse }) => functionResponse !== undefined)
-    const others = parts.filter(({ functionResponse }) => functionResponse === undefined)
-    if (results.length === 0) this.finish()
-    else this.grow({ role: "user", results: true, parts: results })
-    if (others.length === 0) return
-    if (results.length === 0) this.grow({ role, results: false, parts: others })
-    else if (this.waiting) this.waiting.parts.push(...others)
-    else this.waiting = { role, results: false, parts: others }
-  }
-
-  sayInstructions(parts: JsonObject[]): void {
-    const why = "Gemini requires at least one message; the instructions are sent as a user message."
-    this.context.losses.push({ path: "instructions", weight: "meaning", how: "approximated", why })
-    this.grow({ role: "user", results: false, parts })
-  }
-
-  private asItCame(
-    { parts: said, extra }: ConversationTurn,
-    { role, parts }: { role: "user" | "model"; parts: JsonObject[] },
-  ): void {
-    this.finish()
-    this.last = undefined
-    if (parts.length === 0 && said.length > 0) return
-    const named = extra?.members.role === undefined ? { role } : {}
-    this.written.push(restorePassthrough({ ...named, parts }, extra))
-  }
-
-  /** What was said with results, once no more of them come right behind. */
-  finish(): void {
-    const { waiting } = this
-    this.waiting = undefined
-    if (waiting) this.grow(waiting)
-  }
-
-  private grow(content: OpenContent): void {
-    const { last } = this
-    if (last?.role === content.role && last.results === content.results) {
-      last.parts.push(...content.parts)
-      return
-    }
-    this.last = content
-    this.written.push({ role: content.role, parts: content.parts })
-  }
-
-  /** Whether calls were made right before, in a turn of their own: those made at once are then several turns. */
-  private goesOn(): boolean {
-    return this.last?.role === "model" && this.last.parts.some(({ functionCall }) => functionCall !== undefined)
-  }
-
-  /** Of calls made at once only the first bears a signature. */
-  private signed(parts: JsonObject[], at: string): JsonObject[] {
-    if (!generationOf(this.context.model).demandsSignatures) return parts
-    const first = parts.findIndex(({ functionCall }) => functionCall !== undefined)
-    const call = parts[first]
-    if (!call || call.thoughtSignature !== undefined || this.goesOn()) return parts
-    const why = "This model requires a signature on each call; the placeholder for a missing signature is sent."
-    this.context.losses.push({ path: at, weight: "hint", how: "approximated", why })
-    return parts.with(first, { ...call, thoughtSignature: NO_SIGNATURE })
-  }
 }

@@ -1,15 +1,15 @@
-// A canonical answer as a generateContent response.
+// Encodes a whole generateContent response.
 
 import type { ChatResponse, ResponseCandidate } from "../../../../canonical/chat/chat-response.ts"
 import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
 import { isObject, type JsonObject } from "../../../../canonical/json.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
 import { GroundingEncoder } from "../citations.ts"
+import { encodeFinish } from "../finish-reasons.ts"
 import { encodeLogprobs } from "../logprobs.ts"
-import { PROTOCOL, restorePassthrough } from "../passthrough-fields.ts"
-import { answerParts, encodeFinish, reportUsage } from "./encode-response-common.ts"
-import { encodeUsage } from "./encode-usage.ts"
-import { reportForeignFields } from "./report-foreign-fields.ts"
+import { PROTOCOL, reportForeignFields, restorePassthrough } from "../passthrough-fields.ts"
+import { encodeUsage } from "../usage.ts"
+import { answerParts, reportUsage } from "./encode-response-common.ts"
 
 export function encodeResponse(response: ChatResponse, context: ClientResponseContext): JsonObject {
   const { candidates, usage, extra } = response
@@ -25,7 +25,7 @@ export function encodeResponse(response: ChatResponse, context: ClientResponseCo
   return restorePassthrough(written, extra)
 }
 
-/** A prompt that was refused has no candidates. */
+/** The response to a blocked prompt has no candidates. */
 export function isBlocked(members: JsonObject | undefined): boolean {
   const feedback = members?.promptFeedback
   return isObject(feedback) && typeof feedback.blockReason === "string"
@@ -39,8 +39,8 @@ function encodeCandidate(candidate: ResponseCandidate, context: ClientResponseCo
     content: { parts: answerParts(context).encode(parts, `${at}.content.parts`), role: "model" },
     finishReason: encodeFinish(finish, { calls: parts.some(isClientCall), losses: context.losses }),
     index,
-    // An answer of this protocol's own brings these as they were.
-    ...(extra?.protocol !== PROTOCOL && besideContent(candidate)),
+    // A response of this protocol already has these members in `extra`.
+    ...(extra?.protocol !== PROTOCOL && encodeMetadata(candidate)),
   }
   return restorePassthrough(written, extra)
 }
@@ -49,7 +49,7 @@ function isClientCall(part: ContentPart): boolean {
   return part.kind === "tool-call" && part.runsAt === "client"
 }
 
-function besideContent({ parts, logprobs }: ResponseCandidate): JsonObject {
+function encodeMetadata({ parts, logprobs }: ResponseCandidate): JsonObject {
   const grounding = new GroundingEncoder()
   let before = ""
   for (const part of parts) {

@@ -12,18 +12,18 @@ import { generationOf } from "./model-generation.ts"
 
 interface SettingsEncodeContext {
   readonly context: UpstreamRequestContext
-  /** Whether the request was made in this protocol, so that its schemas go back as they came. */
+  /** True if the request came in this protocol, so that its schemas return unchanged. */
   readonly native: boolean
 }
 
 const MAX_STOPS = 5
 const MAX_SEED = 2 ** 31 - 1
-/** What every model with a budget takes. */
+/** A budget that every model with budgets accepts. */
 const MAX_BUDGET = 24_576
 
 export function encodeSettings(settings: ChatSettings, encoding: SettingsEncodeContext): JsonObject {
   const { losses } = encoding.context
-  reportUnsaid(settings, losses)
+  reportUnsupported(settings, losses)
   const { stop, logprobs, modalities, candidates } = settings
   if (stop && stop.length > MAX_STOPS) throw tooManyStops(stop.length)
   const config: { [member: string]: JsonObject[string] | undefined } = {
@@ -47,7 +47,7 @@ export function encodeSettings(settings: ChatSettings, encoding: SettingsEncodeC
   return given
 }
 
-function reportUnsaid({ parallelToolCalls, verbosity, cacheKey, endUser }: ChatSettings, losses: Loss[]): void {
+function reportUnsupported({ parallelToolCalls, verbosity, cacheKey, endUser }: ChatSettings, losses: Loss[]): void {
   const lose = (path: keyof ChatSettings, weight: Loss["weight"], why: string) =>
     losses.push({ path, weight, how: "dropped", why })
   if (parallelToolCalls === false) lose("parallelToolCalls", "meaning", "Gemini may call several tools at once.")
@@ -95,11 +95,14 @@ export function droppedKeywords(path: string, keywords: readonly string[]): Loss
   return { path, weight: "hint", how: "approximated", why }
 }
 
-function encodeReasoning(wish: ReasoningSettings | undefined, context: UpstreamRequestContext): JsonObject | undefined {
-  if (!wish) return undefined
+function encodeReasoning(
+  reasoning: ReasoningSettings | undefined,
+  context: UpstreamRequestContext,
+): JsonObject | undefined {
+  if (!reasoning) return undefined
   const { losses } = context
   if (!context.reasons) {
-    if (wish.effort === "none" || wish.budgetTokens === 0) return undefined
+    if (reasoning.effort === "none" || reasoning.budgetTokens === 0) return undefined
     losses.push({
       path: "reasoning",
       weight: "hint",
@@ -108,7 +111,7 @@ function encodeReasoning(wish: ReasoningSettings | undefined, context: UpstreamR
     })
     return undefined
   }
-  if (wish.show === "full") {
+  if (reasoning.show === "full") {
     losses.push({
       path: "reasoning.show",
       weight: "hint",
@@ -116,10 +119,10 @@ function encodeReasoning(wish: ReasoningSettings | undefined, context: UpstreamR
       why: "Gemini shows reasoning as a summary.",
     })
   }
-  return { ...encodeShow(wish, context), ...encodeDepth(wish, context) }
+  return { ...encodeShow(reasoning, context), ...encodeDepth(reasoning, context) }
 }
 
-/** The vendor tells no thoughts unless asked to, where other hosts tell them of themselves. */
+/** The vendor returns reasoning only on request; other hosts return it by default. */
 function encodeShow(
   { show, effort, budgetTokens }: ReasoningSettings,
   { showsThoughts }: UpstreamRequestContext,
@@ -131,15 +134,16 @@ function encodeShow(
 
 const LEVELS = ["minimal", "low", "medium", "high"] as const
 
-function encodeDepth(wish: ReasoningSettings, context: UpstreamRequestContext): JsonObject {
-  const { effort, budgetTokens } = wish
+function encodeDepth(reasoning: ReasoningSettings, context: UpstreamRequestContext): JsonObject {
+  const { effort, budgetTokens } = reasoning
   if (effort === undefined && budgetTokens === undefined) return {}
   const { efforts, thinkingTokens, model } = context
   const { thinksByLevel, leastBudget } = generationOf(model)
   const byLevel = efforts !== undefined || (thinksByLevel && !thinkingTokens && budgetTokens === undefined)
-  if (byLevel) return encodeLevel(wish, { levels: LEVELS.filter((level) => efforts?.includes(level) ?? true), context })
+  if (byLevel)
+    return encodeLevel(reasoning, { levels: LEVELS.filter((level) => efforts?.includes(level) ?? true), context })
   const { min = leastBudget, max = MAX_BUDGET } = thinkingTokens ?? {}
-  return encodeBudget(wish, { min, max, context })
+  return encodeBudget(reasoning, { min, max, context })
 }
 
 interface ThinkingLevelInput {
@@ -170,9 +174,9 @@ function encodeBudget(
   { min, max, context }: ThinkingBudgetInput,
 ): JsonObject {
   const near = (path: string, why: string) => context.losses.push({ path, weight: "hint", how: "approximated", why })
-  const asked = budgetTokens ?? budgetOf(effort ?? "medium")
-  // What is negative lets the model think as long as it likes.
-  const budget = asked < 0 ? asked : Math.max(min, Math.min(max, asked))
+  const requested = budgetTokens ?? budgetOf(effort ?? "medium")
+  // A negative budget lets the model decide.
+  const budget = requested < 0 ? requested : Math.max(min, Math.min(max, requested))
   if (budgetTokens === undefined) {
     near("reasoning.effort", `This model accepts a token budget; ${effort} is sent as ${budget}.`)
   } else if (budget !== budgetTokens) {

@@ -7,15 +7,16 @@ import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-e
 import type { JsonObject } from "../../../../canonical/json.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
 import { GroundingEncoder } from "../citations.ts"
+import { encodeFinish } from "../finish-reasons.ts"
 import { encodeLogprobs } from "../logprobs.ts"
 import type { PartEncoder } from "./encode-part.ts"
-import { answerParts, encodeFinish } from "./encode-response-common.ts"
+import { answerParts } from "./encode-response-common.ts"
 
 export type CandidateEvent = Extract<StreamEvent, { candidate: number }>
 
 interface PendingPart {
   readonly start: PartStart
-  /** What has come and is not written. */
+  /** Text that has arrived and is not yet written. */
   text: string
   sealed?: SealedContent | undefined
   ended: boolean
@@ -33,7 +34,7 @@ export class GeminiCandidateEncoder {
   /** The visible text that is written, part by part: spans of citations count in it. */
   private readonly texts = new Map<number, { readonly before: string; text: string }>()
   private visible = ""
-  private beside: JsonObject | undefined
+  private ownMembers: JsonObject | undefined
   private tokens: TokenLogprob[] = []
   private finish: CandidateFinish | undefined
   private calls = false
@@ -46,7 +47,7 @@ export class GeminiCandidateEncoder {
   }
 
   addMembers(members: JsonObject): void {
-    this.beside = { ...this.beside, ...members }
+    this.ownMembers = { ...this.ownMembers, ...members }
   }
 
   /** The candidates to write, one to a chunk. */
@@ -83,7 +84,7 @@ export class GeminiCandidateEncoder {
   private grow(number: number, text: string): JsonObject[] {
     const part = this.parts.get(number)
     if (!part || part.ended || text === "") return []
-    if (growsByText(part.start) && this.isFirst(number)) return [this.grown(number, part.start, text)]
+    if (growsByText(part.start) && this.isFirst(number)) return [this.encodeTextDelta(number, part.start, text)]
     part.text += text
     return []
   }
@@ -102,7 +103,7 @@ export class GeminiCandidateEncoder {
     return this.rest()
   }
 
-  /** What waited, where nothing more will come. */
+  /** Writes held-back parts when no more events will come. */
   rest(): JsonObject[] {
     for (const part of this.parts.values()) part.ended = true
     return this.flush()
@@ -110,10 +111,10 @@ export class GeminiCandidateEncoder {
 
   last(): JsonObject {
     const finishReason = encodeFinish(this.finish, { calls: this.calls, losses: this.context.losses })
-    return this.encodeContent([{ text: "" }], { finishReason, ...this.grounded() })
+    return this.encodeContent([{ text: "" }], { finishReason, ...this.encodeGrounding() })
   }
 
-  private grounded(): JsonObject {
+  private encodeGrounding(): JsonObject {
     const grounding = new GroundingEncoder()
     for (const { part, citation } of this.cites) {
       grounding.add(citation, this.texts.get(part) ?? { before: this.visible, text: "" })
@@ -127,11 +128,11 @@ export class GeminiCandidateEncoder {
     return false
   }
 
-  /** Writes what the first part has left, and the next ones as far as those before them have ended. */
+  /** Writes the rest of the first part, and of the next ones if those before them have ended. */
   private flush(): JsonObject[] {
     const written: JsonObject[] = []
     for (const [number, part] of this.parts) {
-      if (growsByText(part.start) && part.text !== "") written.push(this.grown(number, part.start, part.text))
+      if (growsByText(part.start) && part.text !== "") written.push(this.encodeTextDelta(number, part.start, part.text))
       if (!part.ended) {
         if (growsByText(part.start)) part.text = ""
         break
@@ -144,8 +145,8 @@ export class GeminiCandidateEncoder {
     return written
   }
 
-  /** Most of a stream is this: said without ado. */
-  private grown(number: number, start: PartStart, text: string): JsonObject {
+  /** The common case of a stream: a text delta. */
+  private encodeTextDelta(number: number, start: PartStart, text: string): JsonObject {
     if (start.kind === "reasoning") return this.encodeContent([{ text, thought: true }])
     const known = this.texts.get(number)
     if (known) known.text += text
@@ -159,17 +160,17 @@ export class GeminiCandidateEncoder {
   }
 
   private encodeContent(parts: readonly JsonObject[], more?: JsonObject): JsonObject {
-    const { beside, tokens } = this
-    const said = { content: { parts, role: "model" }, index: this.index }
-    if (!more && !beside && tokens.length === 0) return said
-    this.beside = undefined
+    const { ownMembers, tokens } = this
+    const wire = { content: { parts, role: "model" }, index: this.index }
+    if (!more && !ownMembers && tokens.length === 0) return wire
+    this.ownMembers = undefined
     this.tokens = []
     const likely = tokens.length === 0 ? {} : { logprobsResult: encodeLogprobs(tokens) }
-    return { ...said, ...more, ...likely, ...beside }
+    return { ...wire, ...more, ...likely, ...ownMembers }
   }
 }
 
-/** What may be written bit by bit. A call must be whole. */
+/** True for parts that may be written in pieces. A call must be complete. */
 function growsByText({ kind }: PartStart): boolean {
   return kind === "text" || kind === "refusal" || kind === "reasoning"
 }

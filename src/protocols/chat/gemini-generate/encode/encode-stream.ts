@@ -1,6 +1,6 @@
-// Canonical events as a stream of chunks. Text leaves as it comes; all else leaves whole, one part after the other: one
-// that begins before another has ended waits for it. Why it ended, and the usage, are one chunk at the end: the vendor's
-// client forgets a whole turn for a single chunk without a part (genai 2.32).
+// Encodes a stream of chunks. Text is sent as it arrives; other parts are sent whole, one after the other. The finish
+// reason and the usage are one chunk at the end: the vendor's client forgets a whole turn for a single chunk without a
+// part (genai 2.32).
 
 import type { StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import type { GatewayError } from "../../../../canonical/gateway-error.ts"
@@ -11,10 +11,10 @@ import type { ClientResponseContext, StreamWriter } from "../../../chat-codec.ts
 import { foreignPaths } from "../../../losses.ts"
 import { ERROR_PAUSE_MS, errorElement, errorFrame } from "../errors.ts"
 import { type GeminiDraft, PROTOCOL } from "../passthrough-fields.ts"
+import { encodeUsage } from "../usage.ts"
 import { isBlocked } from "./encode-response.ts"
 import { reportUsage } from "./encode-response-common.ts"
 import { type CandidateEvent, GeminiCandidateEncoder } from "./encode-stream-candidate.ts"
-import { encodeUsage } from "./encode-usage.ts"
 
 export function encodeStream(context: ClientResponseContext): StreamWriter {
   return new GeminiStreamEncoder(context)
@@ -22,10 +22,10 @@ export function encodeStream(context: ClientResponseContext): StreamWriter {
 
 class GeminiStreamEncoder implements StreamWriter {
   private readonly candidates = new Map<number, GeminiCandidateEncoder>()
-  /** What the next chunk tells beside its candidate. */
-  private beside: JsonObject | undefined
+  /** Members of the next chunk other than its candidate. */
+  private ownMembers: JsonObject | undefined
   private usage: Usage | undefined
-  /** Whether the answer is one of this protocol, which tells what it has no word for in its own. */
+  /** True if the response came in this protocol, so that its foreign members are written. */
   private native = false
   private reported = false
   private begun = false
@@ -40,12 +40,12 @@ class GeminiStreamEncoder implements StreamWriter {
   push(event: StreamEvent): string[] {
     if (this.over) return []
     if ("candidate" in event) return this.ofCandidate(event)
-    if (event.type === "usage" && this.context.usageAsked) this.count(event.usage)
+    if (event.type === "usage" && this.context.usageRequested) this.count(event.usage)
     if (event.type === "foreign") this.take(event)
     return event.type === "stream-end" ? this.end() : []
   }
 
-  /** A stream that was not ended is not whole, and nothing is written that would make it look so. */
+  /** A stream without an end is incomplete, and nothing is written that would hide it. */
   finish(): string[] {
     return []
   }
@@ -58,7 +58,7 @@ class GeminiStreamEncoder implements StreamWriter {
     const candidate = this.candidate(event.candidate)
     if (candidate.ended) return []
     if (this.native && (event.type === "part-cite" || event.type === "logprobs")) return []
-    return candidate.take(event).map((said) => this.chunk([said]))
+    return candidate.take(event).map((wire) => this.chunk([wire]))
   }
 
   private count(usage: Usage): void {
@@ -80,10 +80,10 @@ class GeminiStreamEncoder implements StreamWriter {
       return
     }
     this.native = true
-    const { candidates, ...beside } = value
-    this.beside = { ...this.beside, ...beside }
-    for (const said of Array.isArray(candidates) ? candidates.filter(isObject) : []) {
-      const { index, ...more } = said
+    const { candidates, ...members } = value
+    this.ownMembers = { ...this.ownMembers, ...members }
+    for (const candidate of Array.isArray(candidates) ? candidates.filter(isObject) : []) {
+      const { index, ...more } = candidate
       this.candidate(typeof index === "number" ? index : 0).addMembers(more)
     }
   }
@@ -98,8 +98,8 @@ class GeminiStreamEncoder implements StreamWriter {
 
   private end(): string[] {
     const candidates = [...this.candidates.values()]
-    const refused = isBlocked(this.beside)
-    const written = candidates.flatMap((candidate) => candidate.rest()).map((said) => this.chunk([said]))
+    const refused = isBlocked(this.ownMembers)
+    const written = candidates.flatMap((candidate) => candidate.rest()).map((wire) => this.chunk([wire]))
     if (candidates.length > 0 || refused || this.usage) {
       written.push(this.chunk(refused ? [] : candidates.map((candidate) => candidate.last())))
     }
@@ -108,20 +108,20 @@ class GeminiStreamEncoder implements StreamWriter {
     return written
   }
 
-  /** What has been used so far goes with whatever is written next. Plain assignments: this runs for every word. */
+  /** Each chunk has the usage so far. Plain assignments: this runs for every token. */
   private chunk(candidates: readonly JsonObject[]): string {
     const chunk: GeminiDraft = {}
     if (candidates.length > 0) chunk.candidates = candidates
     if (this.usage) chunk.usageMetadata = encodeUsage(this.usage)
     chunk.modelVersion = this.context.model
     chunk.responseId = this.context.id
-    const { beside } = this
+    const { ownMembers } = this
     this.usage = undefined
-    this.beside = undefined
-    return this.framed(beside ? { ...chunk, ...beside } : chunk)
+    this.ownMembers = undefined
+    return this.frameChunk(ownMembers ? { ...chunk, ...ownMembers } : chunk)
   }
 
-  private framed(chunk: JsonObject): string {
+  private frameChunk(chunk: JsonObject): string {
     const text = encodeByteText(JSON.stringify(chunk))
     const first = !this.begun
     this.begun = true

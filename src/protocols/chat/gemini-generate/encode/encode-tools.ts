@@ -1,4 +1,4 @@
-// Canonical tools and the choice among them, as the vendor takes them: all functions in one entry, its own beside it.
+// Encodes tools and the choice among them: all functions in one entry, the vendor's own tools in others.
 
 import type {
   ChatRequest,
@@ -14,12 +14,11 @@ import type { Loss } from "../../../../canonical/loss.ts"
 import type { UpstreamRequestContext } from "../../../chat-codec.ts"
 import { hostedSettings } from "../../hosted-tool-settings.ts"
 import { projectSchema } from "../gemini-schema.ts"
-import { type GeminiDraft, isNative, PROTOCOL, restorePassthrough } from "../passthrough-fields.ts"
+import { type GeminiDraft, isNative, PROTOCOL, reportForeignFields, restorePassthrough } from "../passthrough-fields.ts"
 import { droppedKeywords } from "./encode-settings.ts"
 import { generationOf } from "./model-generation.ts"
-import { reportForeignFields } from "./report-foreign-fields.ts"
 
-/** The vendor's own tools, by what they do. */
+/** The vendor's own tools, by kind. */
 const OWN: Partial<Record<HostedTool["purpose"], string>> = {
   "web-search": "googleSearch",
   "web-fetch": "urlContext",
@@ -34,11 +33,11 @@ export interface GeminiTools {
 export function encodeTools(request: ChatRequest, context: UpstreamRequestContext): GeminiTools {
   const encoder = new GeminiToolEncoder(request, context)
   for (const [index, tool] of request.tools.entries()) encoder.add(tool, tool.at ?? `tools[${index}]`)
-  return encoder.encoded()
+  return encoder.encode()
 }
 
 class GeminiToolEncoder {
-  /** By the entry of the request that held them, where it was one of this protocol. */
+  /** By the entry of the request, if it came in this protocol. */
   private readonly entries = new Map<string, GeminiDraft>()
   private readonly functions: Set<string>
   private mixed = false
@@ -61,7 +60,7 @@ class GeminiToolEncoder {
       )
   }
 
-  encoded(): GeminiTools {
+  encode(): GeminiTools {
     const calling = this.choice(this.request.toolChoice)
     return {
       tools: [...this.entries.values()],
@@ -144,7 +143,7 @@ class GeminiToolEncoder {
     return { mode: { auto: "AUTO", none: "NONE", required: "ANY" }[choice.mode] }
   }
 
-  /** The vendor refuses a choice where there is nothing to choose. */
+  /** The vendor refuses a choice without functions. */
   private noFunctions(choice: ToolChoice): undefined {
     const [hosted] = this.request.tools
     const forces = choice.mode === "required" || choice.mode === "tool" || (choice.mode === "some" && choice.required)
@@ -155,7 +154,7 @@ class GeminiToolEncoder {
   private only(names: readonly string[], mode: "ANY" | "VALIDATED"): JsonObject {
     const known = names.filter((name) => this.functions.has(name))
     const [other] = names.filter((name) => !this.functions.has(name))
-    // What nobody declared is the caller's to be told of, by the vendor.
+    // The vendor reports an undeclared tool to the caller.
     if (other === undefined || !this.request.tools.some((tool) => tool.kind === "hosted" && tool.name === other)) {
       return { mode, allowedFunctionNames: names }
     }

@@ -1,19 +1,19 @@
-// What the vendor's models of different generations take. Their names tell the generation.
+// The capabilities of the vendor's model generations, which their names reveal.
 
 export interface ModelGeneration {
-  /** How hard to think is said in a word; before, as a number of tokens. */
+  /** True if reasoning is set by level; older models take a token budget. */
   readonly thinksByLevel: boolean
   /** The least number of thinking tokens. */
   readonly leastBudget: number
-  /** A call in the history must bear the signature it came with. */
+  /** A call in the conversation must have its signature. */
   readonly demandsSignatures: boolean
-  /** A tool's result may hold media. */
+  /** A tool result may contain media. */
   readonly mediaInResults: boolean
-  /** The vendor's own tools may stand beside functions. */
+  /** True if the vendor's own tools may be combined with functions. */
   readonly mixesTools: boolean
 }
 
-/** A name without a number is that of the newest. */
+/** A name without a version is the newest model. */
 export function generationOf(model: string): ModelGeneration {
   const [, number = "3"] = /gemini-(\d+)/.exec(model) ?? []
   const newer = Number(number) >= 3

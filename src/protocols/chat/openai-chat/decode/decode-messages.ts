@@ -26,7 +26,7 @@ export function decodeMessages(messages: Json | undefined): DecodedMessages {
   return { instructions, turns }
 }
 
-/** The result of the older form is that of the last call of its name, which had no id. */
+/** A result in the older form answers the last call of its name, which had no id. */
 function pairLegacyResult(turn: ConversationTurn, before: readonly ConversationTurn[]): ConversationTurn {
   const [result] = turn.parts
   if (result?.kind !== "tool-result" || writingOf(turn.extra).word !== "function") return turn
@@ -62,8 +62,8 @@ function turnOf(turn: ConversationTurn, fields: FieldReader, written: ChatWritin
 }
 
 /**
- * The parts of an instruction that stands before all turns; undefined for any other turn. What its message said beside
- * them stands on the first of them.
+ * The parts of an instruction before the first turn; undefined for any other turn. The first part keeps the message's
+ * own members.
  */
 function openingParts({ role, parts, extra }: ConversationTurn, isFirst: boolean): readonly ContentPart[] | undefined {
   const [first, ...others] = parts
@@ -76,8 +76,8 @@ function openingParts({ role, parts, extra }: ConversationTurn, isFirst: boolean
     ...(content === "list" && { content }),
     ...(members.length > 0 && { members }),
   } as const
-  const said = ownExtra({ ...first.extra?.members, ...extra?.members }, { ...writingOf(first.extra), opens })
-  return [{ ...first, ...(said && { extra: said }) }, ...others]
+  const joined = ownExtra({ ...first.extra?.members, ...extra?.members }, { ...writingOf(first.extra), opens })
+  return [{ ...first, ...(joined && { extra: joined }) }, ...others]
 }
 
 function decodeAssistant(fields: FieldReader, at: string): ConversationTurn {
@@ -97,13 +97,13 @@ function decodeAssistant(fields: FieldReader, at: string): ConversationTurn {
   return turnOf({ at, role: "assistant", parts }, fields, { ...content?.written, ...noCalls })
 }
 
-/** What is empty is left to ride along: some hosts want it back all the same. */
+/** Empty members pass through: some hosts require them back. */
 function decodeReasoning(fields: FieldReader, at: string): ReasoningPart | undefined {
-  const said = (value: Json) => (value === "" ? undefined : text(value))
-  const word = (["reasoning_content", "reasoning"] as const).find((name) => fields.peek(name, said) !== undefined)
+  const nonEmpty = (value: Json) => (value === "" ? undefined : text(value))
+  const word = (["reasoning_content", "reasoning"] as const).find((name) => fields.peek(name, nonEmpty) !== undefined)
   const details = fields.take("reasoning_details", (value) => (list(value)?.length ? list(value) : undefined))
   if (!word && !details) return undefined
-  const thought = word ? fields.take(word, said) : undefined
+  const thought = word ? fields.take(word, nonEmpty) : undefined
   const { form, joined } = readReasoningDetails(details ?? [])
   const extra = word === "reasoning" ? ownExtra({}, { word }) : undefined
   return {
@@ -116,7 +116,7 @@ function decodeReasoning(fields: FieldReader, at: string): ReasoningPart | undef
   }
 }
 
-/** What OpenRouter's pieces of reasoning say, and in which form. */
+/** The text and form of OpenRouter's reasoning details. */
 export function readReasoningDetails(details: readonly Json[]): { form: ReasoningPart["form"]; joined: string } {
   let joined = ""
   let form: ReasoningPart["form"] | undefined
@@ -161,17 +161,17 @@ function decodeCall(value: Json, { at, index }: { at: string; index: number }): 
 
 function readCalledTool(fields: FieldReader, member: "arguments" | "input") {
   const name = fields.take("name", text)
-  const said = fields.take(member, text)
+  const args = fields.take(member, text)
   if (name === undefined) return undefined
-  return { name, arguments: said ?? "", absent: said === undefined ? [member] : [] }
+  return { name, arguments: args ?? "", absent: args === undefined ? [member] : [] }
 }
 
 /** The older form, which had one call and no id for it. */
 function decodeFunctionCall(value: Json, at: string): ToolCallPart | undefined {
-  const { name, arguments: said, ...more } = object(value) ?? {}
-  if (typeof name !== "string" || typeof said !== "string" || Object.keys(more).length > 0) return undefined
+  const { name, arguments: args, ...more } = object(value) ?? {}
+  if (typeof name !== "string" || typeof args !== "string" || Object.keys(more).length > 0) return undefined
   const extra = ownExtra({}, { legacy: true })
   const place = `${at}.function_call`
   const id = `call_${at.replace(/\D/g, "")}`
-  return { kind: "tool-call", at: place, id, name, arguments: said, runsAt: "client", ...(extra && { extra }) }
+  return { kind: "tool-call", at: place, id, name, arguments: args, runsAt: "client", ...(extra && { extra }) }
 }

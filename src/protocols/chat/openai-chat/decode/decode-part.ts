@@ -11,7 +11,7 @@ export interface DecodedContent {
   readonly written: ChatWriting
 }
 
-/** `at` is the message's place. What is no content of this protocol is undefined, and rides along. */
+/** `at` is the message's path. Undefined if the value is not content of this protocol; then it passes through. */
 export function decodeContent(content: Json, at: string): DecodedContent | undefined {
   if (content === "") return { parts: [], written: { content: "empty" } }
   if (typeof content === "string") {
@@ -26,10 +26,10 @@ function decodePart(value: Json, at: string): ContentPart {
   if (!isObject(value) || typeof value.type !== "string") return foreign
   const fields = new FieldReader(value)
   fields.take("type", text)
-  const said = PARTS[value.type]?.(fields, value)
-  if (!said) return foreign
+  const decoded = PARTS[value.type]?.(fields, value)
+  if (!decoded) return foreign
   const { mark, word } = decodeMark(fields)
-  const { written, ...part } = said
+  const { written, ...part } = decoded
   const extra = ownExtra(fields.rest(), { ...written, ...(word && { word }) })
   return { ...part, at, ...(mark && { cacheMark: mark }), ...(extra && { extra }) }
 }
@@ -40,12 +40,12 @@ const PARTS: Readonly<
   Record<string, ((fields: FieldReader, value: JsonObject) => DecodedChatPart | undefined) | undefined>
 > = {
   text(fields) {
-    const said = fields.take("text", text)
-    return said === undefined ? undefined : { kind: "text", text: said }
+    const value = fields.take("text", text)
+    return value === undefined ? undefined : { kind: "text", text: value }
   },
   refusal(fields) {
-    const said = fields.take("refusal", text)
-    return said === undefined ? undefined : { kind: "refusal", text: said, written: { content: "list" } }
+    const value = fields.take("refusal", text)
+    return value === undefined ? undefined : { kind: "refusal", text: value, written: { content: "list" } }
   },
   image_url: (fields) =>
     textImage(fields) ??
@@ -54,7 +54,7 @@ const PARTS: Readonly<
       const detail = image.take("detail", text)
       return url === undefined ? undefined : media("image", sourceOf(url), { ...(detail !== undefined && { detail }) })
     }),
-  /** Not OpenAI's own; several hosts take it. */
+  /** Not OpenAI's own; several hosts accept it. */
   video_url: (fields) =>
     fields.within("video_url", (video) => {
       const url = video.take("url", text)
@@ -70,10 +70,12 @@ const PARTS: Readonly<
       return media("audio", { at: "inline", mediaType, base64: data })
     }),
   file: (fields) => fields.within("file", decodeFile),
-  /** Mistral's: what was thought, among what was said. */
+  /** Mistral's reasoning, which is a part of the content. */
   thinking(_, value) {
-    const said = thoughtIn(value)
-    return said === undefined ? undefined : { kind: "reasoning", form: "full", text: said, written: { as: value } }
+    const thought = thoughtIn(value)
+    return thought === undefined
+      ? undefined
+      : { kind: "reasoning", form: "full", text: thought, written: { as: value } }
   },
 }
 
@@ -96,12 +98,12 @@ function decodeFile(file: FieldReader): DecodedChatPart | undefined {
     return id === undefined ? undefined : media("document", { at: "stored", id, mintedBy: PROTOCOL }, name)
   }
   if (/^(https?|data):/.test(data)) return media("document", sourceOf(data), name)
-  // The bare text of a file, without a word on what it is of: nearly always this.
+  // Bare base64 without a media type is nearly always a PDF.
   const source: MediaSource = { at: "inline", mediaType: "application/pdf", base64: data }
   return { ...media("document", source, name), written: { word: "bare" } }
 }
 
-/** The text of a `thinking` block; undefined where it is none. */
+/** The text of a `thinking` block; undefined for other blocks. */
 export function thoughtIn({ type, thinking }: JsonObject): string | undefined {
   if (type !== "thinking") return undefined
   if (typeof thinking === "string") return thinking
@@ -111,7 +113,7 @@ export function thoughtIn({ type, thinking }: JsonObject): string | undefined {
 
 const TTLS: Readonly<Record<string, CacheMark["ttl"]>> = { "5m": "5m", "1h": "1h" }
 
-/** OpenAI's own mark, and the one that hosts of Claude take. */
+/** OpenAI's own mark, and the one that hosts of Claude accept. */
 export function decodeMark(fields: FieldReader): { readonly mark?: CacheMark; readonly word?: string } {
   const own = fields.take("prompt_cache_breakpoint", (mark) =>
     isObject(mark) && mark.mode === "explicit" && Object.keys(mark).length === 1 ? {} : undefined,

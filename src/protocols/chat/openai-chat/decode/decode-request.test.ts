@@ -1,4 +1,4 @@
-// What a chat completions request says, in canonical words.
+// Decoding chat completions requests.
 import { expect, test } from "bun:test"
 import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
 import type { Json, JsonObject } from "../../../../canonical/json.ts"
@@ -9,7 +9,7 @@ function decoded(body: JsonObject): ChatRequest {
   return openaiChatCodec.ingress.decodeRequest({ model: "a/b", messages: [], ...body }, ENVELOPE)
 }
 
-/** Without what is only of use to this protocol. */
+/** Removes what only this protocol needs. */
 function bare(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (name, each) => (name === "extra" ? undefined : each)))
 }
@@ -38,7 +38,7 @@ test("system messages before the conversation are instructions, later ones are t
   ])
 })
 
-test("how it was written is nothing that another protocol could lose", () => {
+test("the form of a request is not reported as a loss in other protocols", () => {
   const { instructions, turns, extra } = decoded({
     messages: [
       { role: "developer", content: "Be brief." },
@@ -55,7 +55,7 @@ test("how it was written is nothing that another protocol could lose", () => {
   }
 })
 
-test("what has no canonical word is named by where it stood", () => {
+test("members without a canonical counterpart are kept under their paths", () => {
   const { extra, turns } = decoded({
     messages: [
       { role: "user", name: "Ann", content: [{ type: "image_url", image_url: { url: "https://x", crop: 1 } }] },
@@ -111,17 +111,23 @@ const parts: [JsonObject, object][] = [
   ],
 ]
 
-test.each(parts)("%j", (part, said) => {
+test.each(parts)("the content part %j is decoded", (part, expected) => {
   expect(message({ role: "user", content: [part] })).toEqual([
-    { at: "messages[0]", role: "user", parts: [{ ...said, at }] },
+    { at: "messages[0]", role: "user", parts: [{ ...expected, at }] },
   ])
 })
 
-test("an assistant's turn is its reasoning, its words and its calls; a tool's answer is a turn of the user", () => {
+test("an assistant turn has reasoning, text and calls; a tool's answer is a user turn", () => {
   const call = { id: "1", type: "function", function: { name: "f", arguments: "{" } }
   const custom = { id: "2", type: "custom", custom: { name: "c", input: "x" } }
-  const said = { role: "assistant", reasoning_content: "hm", content: "a", refusal: "no", tool_calls: [call, custom] }
-  expect(message(said, { role: "tool", tool_call_id: "1", content: "r" })).toEqual([
+  const assistantMessage = {
+    role: "assistant",
+    reasoning_content: "hm",
+    content: "a",
+    refusal: "no",
+    tool_calls: [call, custom],
+  }
+  expect(message(assistantMessage, { role: "tool", tool_call_id: "1", content: "r" })).toEqual([
     {
       at: "messages[0]",
       role: "assistant",
@@ -157,7 +163,7 @@ test("an assistant's turn is its reasoning, its words and its calls; a tool's an
   ])
 })
 
-test("signed reasoning and signed calls bear seals of this protocol", () => {
+test("signed reasoning and signed calls get seals of this protocol", () => {
   const details = [
     { type: "reasoning.summary", summary: "s" },
     { type: "reasoning.encrypted", data: "x" },
@@ -168,7 +174,7 @@ test("signed reasoning and signed calls bear seals of this protocol", () => {
   expect(turn?.parts[1]).toMatchObject({ kind: "tool-call", sealed: { mintedBy: "openai-chat" } })
 })
 
-test("every setting has its canonical word", () => {
+test("every setting is decoded", () => {
   const { settings } = decoded({
     max_tokens: 1,
     temperature: 2,
@@ -215,7 +221,7 @@ test("every setting has its canonical word", () => {
   expect(decoded({ logprobs: false, top_logprobs: null }).settings).toEqual({})
 })
 
-test("tools are functions, tools of text, or the provider's own", () => {
+test("tools are decoded: functions, tools with text input, and hosted tools", () => {
   const { tools, toolChoice } = decoded({
     tools: [
       { type: "function", function: { name: "f", description: "d", parameters: { type: "object" }, strict: false } },
@@ -238,13 +244,13 @@ test("tools are functions, tools of text, or the provider's own", () => {
   expect(toolChoice).toEqual({ mode: "some", names: ["f"], required: false })
 })
 
-test("the older functions are tools too", () => {
+test("the older `functions` are decoded as tools", () => {
   const { tools, toolChoice } = decoded({ functions: [{ name: "f" }], function_call: "auto" })
   expect(tools).toEqual([{ kind: "function", name: "f", at: "functions[0]" }])
   expect(toolChoice).toEqual({ mode: "auto" })
 })
 
-test("the routing extension is read, and no member of the request", () => {
+test("the routing extension is decoded and is not a passthrough field", () => {
   const { routing, extra } = decoded({ provider: { routing: "cost", fallback: ["c/d"] } })
   expect(routing).toEqual({ strategy: "cost", fallback: ["c/d"] })
   expect(extra?.members).toEqual({})

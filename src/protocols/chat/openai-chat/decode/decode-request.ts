@@ -1,4 +1,4 @@
-// A chat completions request in canonical words. Its `extra` is always there, if empty: it says whose words these were.
+// Decodes a chat completions request. Its `extra` is always present, if empty: it names the protocol of the request.
 
 import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
 import type { Json, JsonObject } from "../../../../canonical/json.ts"
@@ -17,7 +17,7 @@ export function decodeRequest(body: JsonObject): ChatRequest {
   const { settings, written } = decodeSettings(fields)
   const { tools, toolChoice, legacy } = readTools(fields)
   const stream = fields.take("stream", flag)
-  const usageAsked = readUsageAsked(fields)
+  const usageRequested = readIncludeUsage(fields)
   const routing = runFieldChecks(() => takeRouting((name) => fields.take(name, (value) => value)))
   const how: ChatWriting = {
     ...written,
@@ -27,7 +27,7 @@ export function decodeRequest(body: JsonObject): ChatRequest {
       ...(stream === false && { stream }),
       ...(Array.isArray(body.tools) && body.tools.length === 0 && { tools: [] }),
     },
-    ...(usageAsked !== undefined && { usageAsked }),
+    ...(usageRequested !== undefined && { usageRequested }),
   }
   return {
     model,
@@ -56,7 +56,7 @@ function readTools(fields: FieldReader): Pick<ChatRequest, "tools" | "toolChoice
   }
 }
 
-/** Whether usage is reported inside a stream is the gateway's to see to; what else the object says rides along. */
-function readUsageAsked(fields: FieldReader): boolean | undefined {
+/** The gateway decides about usage inside a stream; other members of the object pass through. */
+function readIncludeUsage(fields: FieldReader): boolean | undefined {
   return fields.within("stream_options", (options) => options.take("include_usage", flag))
 }

@@ -1,4 +1,4 @@
-// What hosts answer, in canonical words: whole and in a stream alike.
+// Decoding hosts' responses, whole and streamed alike.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { recorded, recordings, streamText } from "../../../../../test/conformance/recorded.ts"
@@ -26,7 +26,7 @@ function streamed(...deltas: JsonObject[]): ChatResponse {
 
 const sealed = (data: object) => ({ mintedBy: "host", data: JSON.stringify(data) })
 
-describe("parts", () => {
+describe("parts of a response", () => {
   const text = { kind: "text", text: "a" }
   const citation = { url: "https://x", title: "t", start: 0, end: 1 }
   const cases: [string, JsonObject, object[]][] = [
@@ -39,7 +39,7 @@ describe("parts", () => {
       [{ kind: "reasoning", form: "full", text: "hm", sealed: sealed({ member: "reasoning_content" }) }, text],
     ],
     [
-      "OpenRouter's, signed",
+      "OpenRouter's signed reasoning",
       { reasoning: "hm", reasoning_details: [{ type: "reasoning.text", text: "hm", signature: "s" }], content: "a" },
       [
         {
@@ -52,7 +52,7 @@ describe("parts", () => {
       ],
     ],
     [
-      "OpenRouter's, encrypted",
+      "OpenRouter's encrypted reasoning",
       { reasoning: null, reasoning_details: [{ type: "reasoning.encrypted", data: "x" }], content: "a" },
       [
         {
@@ -65,7 +65,7 @@ describe("parts", () => {
       ],
     ],
     [
-      "Mistral's list",
+      "Mistral's list of content",
       {
         content: [
           { type: "thinking", thinking: [{ type: "text", text: "hm" }] },
@@ -80,7 +80,7 @@ describe("parts", () => {
       ],
     ],
     [
-      "calls, signed, custom and without ids",
+      "signed calls, custom calls, and calls without ids",
       {
         tool_calls: [
           { id: "1", type: "function", function: { name: "f", arguments: "{}" }, extra_content: { google: {} } },
@@ -102,12 +102,12 @@ describe("parts", () => {
       ],
     ],
     [
-      "the older call",
+      "a call in the older form",
       { function_call: { name: "f", arguments: "{}" } },
       [{ kind: "tool-call", id: `call_${DECODING.id}_0_0`, name: "f", runsAt: "client", arguments: "{}" }],
     ],
     [
-      "tools the host ran",
+      "tools that the host ran",
       { content: "a", executed_tools: [{ index: 0, type: "search", arguments: "{}", output: "found" }] },
       [
         { kind: "tool-call", id: `call_${DECODING.id}_0_0`, name: "search", runsAt: "provider", arguments: "{}" },
@@ -132,7 +132,7 @@ describe("parts", () => {
       [{ ...text, citations: [citation] }],
     ],
     [
-      "what it drew and said aloud",
+      "images and audio",
       {
         content: null,
         images: [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }],
@@ -146,13 +146,13 @@ describe("parts", () => {
     ],
   ]
 
-  test.each(cases)("%s", (_, message, parts) => {
+  test.each(cases)("parts are decoded: %s", (_, message, parts) => {
     expect(partsOf(message) ?? []).toEqual(parts as never)
     expect(streamed(message).candidates[0]?.parts ?? []).toEqual(parts as never)
   })
 })
 
-test("how an answer ended", () => {
+test("finish reasons are decoded", () => {
   const finish = (finish_reason: Json, more: JsonObject = {}, message: JsonObject = { content: "a" }) =>
     whole(message, { finish_reason, ...more })?.candidates[0]?.finish
   const calls = { tool_calls: [{ id: "1", function: { name: "f", arguments: "" } }] }
@@ -169,7 +169,7 @@ test("how an answer ended", () => {
   expect(finish(null)).toBeUndefined()
 })
 
-test("probabilities, usage, and what the answer says of itself", () => {
+test("log probabilities, usage, id, model and time are decoded", () => {
   const token = { token: "a", logprob: -0.1, bytes: [97] }
   const logprobs = {
     content: [{ ...token, top_logprobs: [token, { token: "b", logprob: -3, bytes: null }] }],
@@ -191,7 +191,7 @@ test("probabilities, usage, and what the answer says of itself", () => {
   })
 })
 
-test("what is no answer is none, and nothing odd throws", () => {
+test("a body that is not a response decodes to undefined, and nothing throws", () => {
   expect(decodeResponse({ error: { message: "no" }, choices: [] }, DECODING)).toBeUndefined()
   expect(decodeResponse({ object: "list" }, DECODING)).toBeUndefined()
   const member = fc.constantFrom(
@@ -229,7 +229,7 @@ test("what is no answer is none, and nothing odd throws", () => {
 })
 
 describe("streams", () => {
-  test("hosts that do not number their calls, or give all the same number", () => {
+  test("calls without an index, or with the same index, are kept apart", () => {
     const call = (id: string, more: object = {}) => ({
       tool_calls: [{ id, function: { name: "f", arguments: id }, ...more }],
     })
@@ -244,7 +244,7 @@ describe("streams", () => {
     expect(again).toMatchObject([{ id: "a", arguments: "aa" }])
   })
 
-  test("pieces of signed reasoning grow together", () => {
+  test("pieces of signed reasoning are joined", () => {
     const piece = (more: object) => ({
       reasoning_details: [{ type: "reasoning.text", index: 0, format: null, ...more }],
     })
@@ -257,22 +257,22 @@ describe("streams", () => {
     })
   })
 
-  test("sound in pieces is one sound", () => {
+  test("pieces of audio are joined", () => {
     const { parts = [] } =
       streamed({ audio: { data: "AA==", transcript: "a" } }, { audio: { data: "AQ==" } }).candidates[0] ?? {}
     expect(parts[1]).toMatchObject({ source: { base64: "AAE=" } })
   })
 
-  test("an answer cut into deltas is the same answer", () => {
+  test("a response cut into deltas decodes to the same response", () => {
     const piece = fc.string({ unit: "grapheme", minLength: 1, maxLength: 5 })
     const pieces = fc.array(piece, { maxLength: 4 })
     fc.assert(
-      fc.property(pieces, pieces, fc.array(pieces, { maxLength: 3 }), (thought, said, calls) => {
+      fc.property(pieces, pieces, fc.array(pieces, { maxLength: 3 }), (thought, texts, calls) => {
         const named = (index: number) => ({ index, id: `id${index}`, type: "function" })
         const deltas: JsonObject[] = [
           { role: "assistant", content: "" },
           ...thought.map((reasoning_content) => ({ reasoning_content })),
-          ...said.map((content) => ({ content })),
+          ...texts.map((content) => ({ content })),
           ...calls.flatMap((args, index) => [
             { tool_calls: [{ ...named(index), function: { name: "f", arguments: "" } }] },
             ...args.map((part) => ({ tool_calls: [{ index, function: { arguments: part } }] })),
@@ -280,7 +280,7 @@ describe("streams", () => {
         ]
         const message: JsonObject = {
           reasoning_content: thought.join(""),
-          content: said.join(""),
+          content: texts.join(""),
           tool_calls: calls.map((args, index) => ({
             ...named(index),
             function: { name: "f", arguments: args.join("") },
@@ -292,19 +292,19 @@ describe("streams", () => {
   })
 })
 
-describe("recorded", () => {
-  recorded("every whole answer is read, with all its text and calls", () => {
+describe("recorded exchanges", () => {
+  recorded("every recorded whole response is decoded with all its text and calls", () => {
     const bodies = recordings("chat").flatMap(({ source, response: { body } }) =>
       isObject(body) && Array.isArray(body.choices) ? [{ source, body }] : [],
     )
     expect(bodies.length).toBeGreaterThan(100)
     for (const { source, body } of bodies) {
       const [choice] = body.choices as JsonObject[]
-      // Azure leaves it out where it filtered the answer.
+      // Azure omits it if it filtered the response.
       const message = isObject(choice?.message) ? choice.message : {}
       const { parts = [] } = decodeResponse(body, DECODING)?.candidates[0] ?? {}
-      const said = parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
-      if (typeof message.content === "string") expect([source, said]).toEqual([source, message.content])
+      const text = parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
+      if (typeof message.content === "string") expect([source, text]).toEqual([source, message.content])
       const calls = parts.filter((part) => part.kind === "tool-call" && part.runsAt === "client")
       expect([source, calls.length]).toEqual([
         source,
@@ -313,7 +313,7 @@ describe("recorded", () => {
     }
   })
 
-  recorded("no stream says anything else when it is cut at another byte", () => {
+  recorded("every recorded stream decodes to the same when cut at another byte", () => {
     const texts = recordings("chat").flatMap((recording) => streamText(recording) ?? [])
     expect(texts.length).toBeGreaterThan(10)
     for (const text of texts) {

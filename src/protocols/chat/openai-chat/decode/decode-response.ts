@@ -1,4 +1,4 @@
-// A whole chat completion in canonical words: read as a stream of one delta to each candidate.
+// Decodes a whole chat completion as a stream with one delta per candidate.
 import { assembleResponse } from "../../../../canonical/chat/assemble-response.ts"
 import type { ChatResponse } from "../../../../canonical/chat/chat-response.ts"
 import type { StreamEvent } from "../../../../canonical/chat/stream-event.ts"
@@ -8,7 +8,7 @@ import { decodeUsage } from "../usage.ts"
 import { decodeHead } from "./decode-stream.ts"
 import { ChatCandidateDecoder } from "./decode-stream-candidate.ts"
 
-/** Undefined where it is no answer of this protocol. */
+/** Undefined if it is not a response of this protocol. */
 export function decodeResponse(body: JsonObject, context: UpstreamResponseContext): ChatResponse | undefined {
   const { choices, error, usage: counted } = body
   if (!Array.isArray(choices) || (error !== undefined && error !== null)) return undefined

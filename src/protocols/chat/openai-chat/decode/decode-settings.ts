@@ -1,4 +1,4 @@
-// The settings of a request, in canonical words.
+// Decodes a request's settings.
 
 import type { ChatSettings, OutputFormat, ReasoningSettings } from "../../../../canonical/chat/chat-request.ts"
 import { EFFORT_BUDGETS, type ReasoningEffort } from "../../../../canonical/chat/reasoning-effort.ts"
@@ -17,7 +17,7 @@ export function decodeSettings(fields: FieldReader): DecodedChatSettings {
   const endUser = either(fields, ["safety_identifier", "user"], text)
   const stop = fields.take("stop", stopSequences)
   const reasoning = decodeReasoning(fields, plain)
-  const said = {
+  const settings = {
     maxOutputTokens: limit?.value,
     temperature: fields.take("temperature", finite),
     topP: fields.take("top_p", finite),
@@ -42,12 +42,12 @@ export function decodeSettings(fields: FieldReader): DecodedChatSettings {
     ...(stop?.isText && { stop: "text" as const }),
     ...(Object.keys(plain).length > 0 && { plain }),
   }
-  return { settings: Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)), written }
+  return { settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)), written }
 }
 
 const VERBOSITIES = ["low", "medium", "high"] as const
 
-/** The smaller of the two members, as it was read. */
+/** The smaller of the two members, with its name. */
 function smallestLimit(fields: FieldReader): { readonly name: string; readonly value: number } | undefined {
   const newer = fields.take("max_completion_tokens", finite)
   const older = fields.take("max_tokens", finite)
@@ -55,7 +55,7 @@ function smallestLimit(fields: FieldReader): { readonly name: string; readonly v
   return { name: "max_completion_tokens", value: older === undefined ? newer : Math.min(newer, older) }
 }
 
-/** The first of these members that says something; a second one rides along. */
+/** The first of these members with a value; a second one passes through. */
 function either<T>(
   fields: FieldReader,
   names: readonly string[],
@@ -75,12 +75,12 @@ function stopSequences(value: Json): { readonly texts: readonly string[]; readon
 }
 
 function decodeLogprobs(fields: FieldReader, plain: JsonDraft): number | undefined {
-  const asked = fields.take("logprobs", flag)
-  if (asked === undefined) return undefined
-  if (!asked) plain.logprobs = false
-  const others = asked ? fields.take("top_logprobs", finite) : undefined
-  if (asked && others === undefined) plain.top_logprobs = "absent"
-  return asked ? (others ?? 0) : undefined
+  const requested = fields.take("logprobs", flag)
+  if (requested === undefined) return undefined
+  if (!requested) plain.logprobs = false
+  const others = requested ? fields.take("top_logprobs", finite) : undefined
+  if (requested && others === undefined) plain.top_logprobs = "absent"
+  return requested ? (others ?? 0) : undefined
 }
 
 function decodeFormat(fields: FieldReader, plain: JsonDraft): OutputFormat | undefined {
@@ -104,17 +104,17 @@ function decodeFormat(fields: FieldReader, plain: JsonDraft): OutputFormat | und
 
 const EFFORTS: ReadonlyMap<Json, ReasoningEffort> = new Map(EFFORT_BUDGETS.map(([effort]) => [effort, effort]))
 
-/** OpenAI has a word; what other gateways and hosts have instead is put back for their own. */
+/** OpenAI has an effort; the members of other gateways and hosts return to these unchanged. */
 function decodeReasoning(fields: FieldReader, plain: JsonDraft): ReasoningSettings | undefined {
   const effort = fields.take("reasoning_effort", (value) => EFFORTS.get(value))
   if (effort !== undefined) return { effort }
   for (const [name, read] of OTHER_WISHES) {
-    const wish = fields.take(name, (value) => {
-      const wished = isObject(value) ? read(value) : undefined
-      if (wished) plain[name] = value
-      return wished
+    const reasoning = fields.take(name, (value) => {
+      const decoded = isObject(value) ? read(value) : undefined
+      if (decoded) plain[name] = value
+      return decoded
     })
-    if (wish) return wish
+    if (reasoning) return reasoning
   }
   return undefined
 }
@@ -126,12 +126,12 @@ const OTHER_WISHES: readonly (readonly [name: string, read: (value: JsonObject) 
   ["extra_body", googleWish],
 ]
 
-/** How hard to think, where another member than OpenAI's says it. */
+/** Reasoning settings from members that are not OpenAI's. */
 export function reasoningIn(body: JsonObject): ReasoningSettings | undefined {
   for (const [name, read] of OTHER_WISHES) {
     const value = body[name]
-    const wish = isObject(value) ? read(value) : undefined
-    if (wish) return wish
+    const reasoning = isObject(value) ? read(value) : undefined
+    if (reasoning) return reasoning
   }
   return undefined
 }
@@ -150,7 +150,7 @@ function googleWish({ google }: JsonObject): ReasoningSettings | undefined {
   const effort = typeof level === "string" ? EFFORTS.get(level.toLowerCase()) : undefined
   return {
     ...(effort && { effort }),
-    // Less than nothing leaves it to the model.
+    // A negative budget lets the model decide.
     ...(typeof budget === "number" && budget >= 0 && { budgetTokens: budget }),
     ...(shows === true && { show: "full" as const }),
   }

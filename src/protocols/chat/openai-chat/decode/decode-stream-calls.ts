@@ -15,15 +15,15 @@ interface OpenToolCall {
 
 type StartPart = (start: PartStart, events: StreamEvent[]) => number
 
-/** Where the one call of the older form stands, which has no number. */
+/** The index of the only call in the older form, which has none. */
 const LEGACY = -1
 
 export class ToolCallStreamDecoder {
-  /** Whether the caller is to run a tool. */
+  /** True if the caller has to run a tool. */
   hasCalls = false
   private count = 0
   private readonly open = new Map<number, OpenToolCall>()
-  /** The calls that the host has run itself: their ids, and whether their results have been told. */
+  /** Calls that the host ran itself: their ids, and if their results have been reported. */
   private readonly ran = new Map<number, { readonly id: string; answered: boolean }>()
 
   constructor(
@@ -39,10 +39,10 @@ export class ToolCallStreamDecoder {
     }
   }
 
-  legacy({ name, arguments: said }: JsonObject, events: StreamEvent[]): void {
-    // Some hosts write the member in every answer, and nothing in it.
+  legacy({ name, arguments: args }: JsonObject, events: StreamEvent[]): void {
+    // Some hosts send the member empty in every response.
     if (!this.open.has(LEGACY) && (typeof name !== "string" || name === "")) return
-    this.growOne({ index: LEGACY, function: { name: name ?? "", arguments: said ?? "" } }, 0, events)
+    this.growOne({ index: LEGACY, function: { name: name ?? "", arguments: args ?? "" } }, 0, events)
   }
 
   end(events: StreamEvent[]): void {
@@ -52,8 +52,8 @@ export class ToolCallStreamDecoder {
     this.open.clear()
   }
 
-  /** Groq's: tools that it ran itself, told again when their output is there. */
-  executed(tools: Json, events: StreamEvent[]): void {
+  /** Tools that Groq ran itself, repeated when their output is available. */
+  decodeHostedRuns(tools: Json, events: StreamEvent[]): void {
     for (const [position, tool] of (Array.isArray(tools) ? tools : []).entries()) {
       if (!isObject(tool)) continue
       const index = typeof tool.index === "number" ? tool.index : position
@@ -72,7 +72,7 @@ export class ToolCallStreamDecoder {
     const id = this.mint()
     const name = typeof tool.type === "string" ? tool.type : "tool"
     const part = this.start({ kind: "tool-call", id, name, runsAt: "provider" }, events)
-    this.say(part, tool.arguments, events)
+    this.appendText(part, tool.arguments, events)
     events.push({ type: "part-end", candidate: this.candidate, part })
     return { id, answered: false }
   }
@@ -80,7 +80,7 @@ export class ToolCallStreamDecoder {
   private growOne(call: JsonObject, position: number, events: StreamEvent[]): void {
     const isCustom = call.type === "custom" || (!isObject(call.function) && isObject(call.custom))
     const called = isCustom ? call.custom : call.function
-    const { name, arguments: said, input } = isObject(called) ? called : NOTHING
+    const { name, arguments: args, input } = isObject(called) ? called : NOTHING
     const id = typeof call.id === "string" ? call.id : ""
     const index = this.indexOf(call, { id, named: typeof name === "string" && name !== "", position })
     const { context } = this
@@ -97,25 +97,26 @@ export class ToolCallStreamDecoder {
       this.count++
     }
     if (seal) open.sealed = seal.sealed
-    this.say(open.part, isCustom ? input : said, events)
+    this.appendText(open.part, isCustom ? input : args, events)
   }
 
-  /** Calls without a number are told apart by their ids; so are calls that a host gives the same number. */
+  /** Calls without an index are distinguished by id; so are calls to which a host gives the same index. */
   private indexOf(call: JsonObject, { id, named, position }: { id: string; named: boolean; position: number }): number {
     const index = typeof call.index === "number" ? call.index : position
     const open = this.open.get(index)
     if (!open || id === "" || id === open.id) return index
     for (const [known, each] of this.open) if (each.id === id) return known
-    // An id that changes in the middle of a call is no new call.
+    // An id that changes within a call does not start a new one.
     return named ? Math.max(...this.open.keys()) + 1 : index
   }
 
-  private say(part: number, said: Json | undefined, events: StreamEvent[]): void {
-    const text = typeof said === "string" || said === undefined || said === null ? (said ?? "") : JSON.stringify(said)
+  private appendText(part: number, value: Json | undefined, events: StreamEvent[]): void {
+    const text =
+      typeof value === "string" || value === undefined || value === null ? (value ?? "") : JSON.stringify(value)
     if (text !== "") events.push({ type: "part-delta", candidate: this.candidate, part, text })
   }
 
-  /** The relay's observer has no use for ids. */
+  /** The relay's observer needs no ids. */
   private mint(): string {
     return this.context ? `call_${this.context.id}_${this.candidate}_${this.count + this.ran.size}` : ""
   }

@@ -1,16 +1,16 @@
-// One candidate as its deltas come in: knows which of its parts are open, and writes the events by which they grow. A
-// message that comes whole is one delta, so that what is read of a stream and of a whole answer is the same.
+// Decodes one candidate's deltas, tracking its open parts. A whole message is one delta, so that a stream and a whole
+// response decode to the same.
 
 import type { ContentPart, MediaPart } from "../../../../canonical/chat/content-part.ts"
 import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 import type { UpstreamResponseContext } from "../../../chat-codec.ts"
 import { sourceOf } from "../../../openai/openai-media.ts"
-import { SPOKEN } from "../audio-format.ts"
+import { OUTPUT_AUDIO } from "../audio-format.ts"
 import { decodeAnnotations } from "../citations.ts"
+import { decodeFinish } from "../finish-reasons.ts"
 import { decodeLogprobs } from "../logprobs.ts"
 import { PROTOCOL } from "../passthrough-fields.ts"
-import { decodeFinish } from "../relay-response.ts"
 import { sealReasoning } from "../seals.ts"
 import { readReasoningDetails } from "./decode-messages.ts"
 import { thoughtIn } from "./decode-part.ts"
@@ -20,7 +20,7 @@ import { mergeDetails } from "./decode-stream-reasoning.ts"
 interface OpenTextPart {
   readonly part: number
   readonly kind: "text" | "refusal" | "reasoning"
-  /** Of reasoning: where it stood, and what came with it. */
+  /** For reasoning: its member and details. */
   readonly member?: string | undefined
   readonly details: JsonObject[]
 }
@@ -37,9 +37,9 @@ export class ChatCandidateDecoder {
   private open: OpenTextPart | undefined
   private readonly calls: ToolCallStreamDecoder
   private refused = false
-  private readonly spoken: Buffer[] = []
+  private readonly audioPieces: Buffer[] = []
 
-  /** Without a context, as the relay's observer, it leaves out what is of no use there. */
+  /** Without a context, as the relay's observer, it skips what that does not need. */
   constructor(
     private readonly index: number,
     private readonly context?: UpstreamResponseContext,
@@ -54,7 +54,7 @@ export class ChatCandidateDecoder {
       const tokens = decodeLogprobs(logprobs)
       if (tokens.length > 0) events.push({ type: "logprobs", candidate: this.index, tokens })
     }
-    // Some hosts write an empty word until there is one.
+    // Some hosts send an empty reason until there is one.
     if (typeof finish_reason !== "string" || finish_reason === "") return
     this.endParts(events)
     this.ended = true
@@ -66,9 +66,9 @@ export class ChatCandidateDecoder {
   endParts(events: StreamEvent[]): void {
     this.endText(events)
     this.calls.end(events)
-    if (this.spoken.length === 0) return
-    const base64 = Buffer.concat(this.spoken.splice(0)).toString("base64")
-    const source = { at: "inline", mediaType: SPOKEN.mediaType, base64 } as const
+    if (this.audioPieces.length === 0) return
+    const base64 = Buffer.concat(this.audioPieces.splice(0)).toString("base64")
+    const source = { at: "inline", mediaType: OUTPUT_AUDIO.mediaType, base64 } as const
     this.whole({ kind: "media", media: "audio", source }, events)
   }
 
@@ -76,7 +76,7 @@ export class ChatCandidateDecoder {
     this.readReasoning(delta, events)
     if (delta.executed_tools !== undefined && this.context) {
       this.endText(events)
-      this.calls.executed(delta.executed_tools, events)
+      this.calls.decodeHostedRuns(delta.executed_tools, events)
     }
     if (typeof delta.content === "string") this.text("text", delta.content, events)
     else if (Array.isArray(delta.content)) for (const piece of delta.content) this.piece(piece, events)
@@ -123,7 +123,7 @@ export class ChatCandidateDecoder {
     events.push({ type: "part-delta", candidate: this.index, part: this.open.part, text: value })
   }
 
-  /** Mistral's content may be a list, in which what was thought stands too. */
+  /** Mistral's content may be a list that also contains reasoning. */
   private piece(piece: Json, events: StreamEvent[]): void {
     if (!isObject(piece)) return
     const thought = thoughtIn(piece)
@@ -146,16 +146,18 @@ export class ChatCandidateDecoder {
     }
   }
 
-  /** What is spoken comes with its own text. The sound is kept: a part that does not grow is told when it is all there. */
+  /**
+   * Audio comes with a transcript. It is collected, because a part that does not grow is reported when it is complete.
+   */
   private appendAudio(audio: Json, events: StreamEvent[]): void {
     if (!isObject(audio)) return
     this.text("text", audio.transcript, events)
     if (this.context && typeof audio.data === "string" && audio.data !== "") {
-      this.spoken.push(Buffer.from(audio.data, "base64"))
+      this.audioPieces.push(Buffer.from(audio.data, "base64"))
     }
   }
 
-  /** OpenRouter's: pictures that the model made. */
+  /** OpenRouter's member for generated images. */
   private picture(image: Json, events: StreamEvent[]): void {
     const url = isObject(image) && isObject(image.image_url) ? image.image_url.url : undefined
     if (typeof url !== "string") return

@@ -1,9 +1,9 @@
-// OpenRouter's pieces of reasoning as a stream adds to them: text grows, a signature comes when it is done.
+// Merges OpenRouter's streamed reasoning details: text grows, and a signature arrives at the end.
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 
 const GROWING = ["text", "summary", "data"] as const
 
-/** Adds what a delta brought. What one delta brings at once stays apart. */
+/** Merges a delta's details. Details of one delta stay separate. */
 export function mergeDetails(known: JsonObject[], brought: readonly Json[]): void {
   const before = known.length
   for (const detail of brought) {

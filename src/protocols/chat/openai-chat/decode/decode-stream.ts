@@ -1,4 +1,4 @@
-// Reads a chat completions stream into canonical events: for the translate lane, and as the relay's observer.
+// Decodes a chat completions stream into canonical events: for the translate lane, and as the relay's observer.
 
 import type { StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import { isObject, type JsonObject } from "../../../../canonical/json.ts"
@@ -44,7 +44,7 @@ export function decodeStream(context?: UpstreamResponseContext): StreamStep<SseF
       if (usage) events.push({ type: "usage", usage })
       return events
     },
-    /** Some hosts leave out the terminal event; an answer whose every candidate has ended is whole all the same. */
+    /** Some hosts omit the terminal event; a response is complete when every candidate has ended. */
     finish() {
       if (ended || candidates.size === 0) return []
       for (const candidate of candidates.values()) if (!candidate.ended) return []
@@ -59,7 +59,7 @@ function groqUsage({ x_groq }: JsonObject) {
   return isObject(x_groq) ? decodeUsage(x_groq.usage) : undefined
 }
 
-/** What an answer says of itself; some hosts write members with nothing in them. */
+/** The response's id, model and time; some hosts send them empty. */
 export function decodeHead({ id, model, created }: JsonObject): { id?: string; model?: string; created?: number } {
   return {
     ...(typeof id === "string" && id !== "" && { id }),

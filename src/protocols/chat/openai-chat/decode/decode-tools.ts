@@ -1,4 +1,4 @@
-// The tools of a request, and which of them shall be called. `functions` is how it was said until 2023.
+// Decodes tools and the choice among them. `functions` is the form used until 2023.
 
 import type { HostedTool, ToolChoice, ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import { isObject, type Json } from "../../../../canonical/json.ts"
@@ -29,7 +29,7 @@ function decodeTool(value: Json, at: string): ToolDefinition {
   return { ...tool, at, ...(mark && { cacheMark: mark }), ...(extra && { extra }) }
 }
 
-/** What hosts that run tools themselves call them. */
+/** Names of hosted tools, by host. */
 const PURPOSES: readonly (readonly [RegExp, HostedTool["purpose"]])[] = [
   [/search/, "web-search"],
   [/fetch|visit|url_context/, "web-fetch"],
@@ -46,7 +46,7 @@ function hostedTool(value: Json, at: string): HostedTool {
   return { kind: "hosted", name: type, purpose, protocol: PROTOCOL, value, at }
 }
 
-/** Chat models that search do so without a tool of their own: the request says how. */
+/** Search models search without a tool: the request has their options. */
 export function searchTool(value: Json): HostedTool | undefined {
   if (!isObject(value)) return undefined
   const at = "web_search_options"
@@ -92,7 +92,7 @@ function allowedTools(value: Json | undefined): ToolChoice | undefined {
   return { mode: "some", names, required: value.mode === "required" }
 }
 
-/** `{type: "function", function: {name}}`, or the same of a custom tool; nothing more. */
+/** The name in `{type: "function", function: {name}}`, or the same for a custom tool, without other members. */
 function nameIn({ type, ...more }: { readonly [member: string]: Json }): string | undefined {
   if (type !== "function" && type !== "custom") return undefined
   const named = more[type]

@@ -1,4 +1,4 @@
-// An assistant's turn as one message: its reasoning, what it said, and the tools it called.
+// Encodes an assistant's turn as one message: reasoning, content and tool calls.
 
 import type { ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart, ReasoningPart, ToolCallPart } from "../../../../canonical/chat/content-part.ts"
@@ -10,32 +10,33 @@ import { type ChatReasoningSeal, openCall, openReasoning } from "../seals.ts"
 import { type ChatEncodeContext, maySendSeal } from "./encode-context.ts"
 import { encodeContent } from "./encode-part.ts"
 
-/** Undefined where nothing of it can be said: a message without content is refused. */
-export function encodeAssistant(turn: ConversationTurn, saying: ChatEncodeContext): Json | undefined {
+/** Undefined if no part of it can be expressed: a message without content is refused. */
+export function encodeAssistant(turn: ConversationTurn, encodeContext: ChatEncodeContext): Json | undefined {
   const { content: form, plain } = writingOf(turn.extra)
   const thought: JsonDraft = {}
   const called: JsonDraft = {}
-  const spoken: ContentPart[] = []
+  const contentParts: ContentPart[] = []
   for (const each of turn.parts) {
     const part = each.at === undefined ? { ...each, at: turn.at ?? "" } : each
-    if (part.kind === "reasoning") spoken.push(...thinkingPart(part, thought, saying))
-    else if (part.kind === "tool-call") writeCall(part, called, saying)
+    if (part.kind === "reasoning") contentParts.push(...thinkingPart(part, thought, encodeContext))
+    else if (part.kind === "tool-call") writeCall(part, called, encodeContext)
     else if (part.kind === "refusal" && !writingOf(part.extra).content)
       called.refusal = `${called.refusal ?? ""}${part.text}`
     else if (part.kind === "foreign" && writingOf(part.extra).word === "tool_calls") addCall(called, part.value)
-    else if (part.kind === "media" && !saying.own)
-      reportPartLoss(part, saying, "an assistant message cannot contain media in chat completions")
+    else if (part.kind === "media" && !encodeContext.own)
+      reportPartLoss(part, encodeContext, "an assistant message cannot contain media in chat completions")
     else if (part.kind === "tool-result")
-      reportPartLoss(part, saying, "chat completions has no results of provider-run tools")
-    else spoken.push(part)
+      reportPartLoss(part, encodeContext, "chat completions has no results of provider-run tools")
+    else contentParts.push(part)
   }
   const draft: JsonDraft = { role: "assistant" }
-  if (spoken.length > 0 || form) draft.content = encodeContent(spoken, saying, { content: form, between: "" })
-  else if (!saying.own && Object.keys(called).length > 0) draft.content = null
-  else if (!saying.own && Object.keys(thought).length > 0) draft.content = ""
-  const isEmpty = !saying.own && draft.content === undefined
+  if (contentParts.length > 0 || form)
+    draft.content = encodeContent(contentParts, encodeContext, { content: form, between: "" })
+  else if (!encodeContext.own && Object.keys(called).length > 0) draft.content = null
+  else if (!encodeContext.own && Object.keys(thought).length > 0) draft.content = ""
+  const isEmpty = !encodeContext.own && draft.content === undefined
   Object.assign(draft, thought, called, plain)
-  const message = restorePassthrough(draft, turn.extra, { at: turn.at ?? "", losses: saying.context.losses })
+  const message = restorePassthrough(draft, turn.extra, { at: turn.at ?? "", losses: encodeContext.context.losses })
   return isEmpty ? undefined : message
 }
 
@@ -43,14 +44,18 @@ function reportPartLoss(part: ContentPart, { context }: ChatEncodeContext, why: 
   context.losses.push(dropped.meaning(part.at ?? "", why))
 }
 
-/** Puts reasoning into the member its host wants it in; the part of a content, for hosts that want it there. */
-function thinkingPart(part: ReasoningPart, thought: JsonDraft, saying: ChatEncodeContext): readonly ContentPart[] {
+/** Puts reasoning into the member that its host requires, or returns a content part for hosts that require that. */
+function thinkingPart(
+  part: ReasoningPart,
+  thought: JsonDraft,
+  encodeContext: ChatEncodeContext,
+): readonly ContentPart[] {
   const { as, word } = writingOf(part.extra)
   if (as !== undefined) return [part]
-  const seal = sealOf(part, { word, saying })
+  const seal = sealOf(part, { word, encodeContext })
   if (!seal) {
     const why = "reasoning is returned only to the provider it came from"
-    saying.context.losses.push(dropped.hint(part.at ?? "", why))
+    encodeContext.context.losses.push(dropped.hint(part.at ?? "", why))
     return []
   }
   if (seal.member === "thinking") {
@@ -67,17 +72,17 @@ function thinkingPart(part: ReasoningPart, thought: JsonDraft, saying: ChatEncod
 
 function sealOf(
   { sealed }: ReasoningPart,
-  { word, saying }: { word: string | undefined; saying: ChatEncodeContext },
+  { word, encodeContext }: { word: string | undefined; encodeContext: ChatEncodeContext },
 ): ChatReasoningSeal | undefined {
-  if (sealed) return maySendSeal(sealed, saying) ? openReasoning(sealed) : undefined
-  return saying.own ? { member: word ?? "reasoning_content" } : undefined
+  if (sealed) return maySendSeal(sealed, encodeContext) ? openReasoning(sealed) : undefined
+  return encodeContext.own ? { member: word ?? "reasoning_content" } : undefined
 }
 
-function writeCall(part: ToolCallPart, called: JsonDraft, saying: ChatEncodeContext): void {
-  const { losses } = saying.context
+function writeCall(part: ToolCallPart, called: JsonDraft, encodeContext: ChatEncodeContext): void {
+  const { losses } = encodeContext.context
   const at = part.at ?? ""
   if (part.runsAt === "provider") {
-    reportPartLoss(part, saying, "chat completions has no calls of provider-run tools")
+    reportPartLoss(part, encodeContext, "chat completions has no calls of provider-run tools")
     return
   }
   const { legacy, word } = writingOf(part.extra)
@@ -86,26 +91,26 @@ function writeCall(part: ToolCallPart, called: JsonDraft, saying: ChatEncodeCont
     return
   }
   const absent = word?.split(",") ?? []
-  const call: JsonDraft = { id: part.id, type: "function", ...calledMember(part, saying) }
+  const call: JsonDraft = { id: part.id, type: "function", ...calledMember(part, encodeContext) }
   for (const name of ["id", "type"]) if (absent.includes(name)) delete call[name]
-  const extraContent = part.sealed && maySendSeal(part.sealed, saying) ? openCall(part.sealed) : undefined
+  const extraContent = part.sealed && maySendSeal(part.sealed, encodeContext) ? openCall(part.sealed) : undefined
   if (extraContent) call.extra_content = extraContent
   else if (part.sealed) losses.push(dropped.hint(memberPath(at, "sealed"), "a seal is returned only to its minter"))
   addCall(called, restorePassthrough(call, part.extra, { at, losses }))
 }
 
 function calledMember(part: ToolCallPart, { own }: ChatEncodeContext): JsonDraft {
-  const { name, arguments: said, extra } = part
+  const { name, arguments: args, extra } = part
   const absent = writingOf(extra).word?.split(",") ?? []
   if (!own) {
-    // Tools whose input is text are functions of one string there.
-    const text = part.input === "text" ? JSON.stringify({ input: said }) : said === "" ? "{}" : said
+    // Tools with text input are functions of one string there.
+    const text = part.input === "text" ? JSON.stringify({ input: args }) : args === "" ? "{}" : args
     return { function: { name, arguments: text } }
   }
   if (part.input === "text") {
-    return { type: "custom", custom: { name, ...(!absent.includes("input") && { input: said }) } }
+    return { type: "custom", custom: { name, ...(!absent.includes("input") && { input: args }) } }
   }
-  return { function: { name, ...(!absent.includes("arguments") && { arguments: said }) } }
+  return { function: { name, ...(!absent.includes("arguments") && { arguments: args }) } }
 }
 
 function addCall(called: JsonDraft, call: Json): void {

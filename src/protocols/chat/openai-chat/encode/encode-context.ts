@@ -1,4 +1,4 @@
-// What the writers of a request share: whose words they write, for whom, and how they say that something cannot be said.
+// Shared by the encoders of a request: the context, seals, cache marks and errors.
 
 import type { CacheMark } from "../../../../canonical/chat/content-part.ts"
 import type { SealedContent } from "../../../../canonical/chat/sealed-content.ts"
@@ -9,9 +9,9 @@ import type { JsonDraft } from "../../../openai/field-reader.ts"
 import { type ChatWriting, PROTOCOL } from "../passthrough-fields.ts"
 
 export interface ChatEncodeContext {
-  /** Whether the request came in this protocol, and goes back as it was written. */
+  /** True if the request came in this protocol and returns as it was written. */
   readonly own: boolean
-  /** How the caller wrote the request's own members. */
+  /** The form of the request's own members. */
   readonly written: ChatWriting
   readonly context: UpstreamRequestContext
 }
@@ -29,11 +29,11 @@ interface CacheMarkedItem {
   readonly cacheMark?: CacheMark
 }
 
-/** Prompts are cached without being told; only who wrote a mark in this protocol knows a host that wants it. */
+/** Prompts are cached without marks; a mark written in this protocol is for a host that requires it. */
 export function writeMark(
   draft: JsonDraft,
   { at, cacheMark }: CacheMarkedItem,
-  { word, saying }: { word: ChatWriting["word"]; saying: ChatEncodeContext },
+  { word, encodeContext }: { word: ChatWriting["word"]; encodeContext: ChatEncodeContext },
 ) {
   if (!cacheMark) return
   if (word === "prompt_cache_breakpoint") draft.prompt_cache_breakpoint = { mode: "explicit" }
@@ -41,6 +41,6 @@ export function writeMark(
     draft.cache_control = { type: "ephemeral", ...(cacheMark.ttl && { ttl: cacheMark.ttl }) }
   else {
     const why = "chat completions caches prompts without marks"
-    saying.context.losses.push(dropped.hint(memberPath(at, "cache_control"), why))
+    encodeContext.context.losses.push(dropped.hint(memberPath(at, "cache_control"), why))
   }
 }

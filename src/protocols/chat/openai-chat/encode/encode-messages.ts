@@ -1,4 +1,4 @@
-// Instructions and turns as messages. Results of tools are messages of their own, right behind the calls they answer.
+// Encodes instructions and turns as messages. Tool results are separate messages, directly after their calls.
 
 import type { ChatRequest, ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart, ToolResultPart } from "../../../../canonical/chat/content-part.ts"
@@ -13,22 +13,22 @@ import { encodeContent, encodePart, textOf } from "./encode-part.ts"
 
 const PARAGRAPH = "\n\n"
 
-export function encodeMessages(request: ChatRequest, saying: ChatEncodeContext): Json[] {
+export function encodeMessages(request: ChatRequest, encodeContext: ChatEncodeContext): Json[] {
   const { instructions, turns } = request
-  const messages: Json[] = groupInstructionMessages(instructions).map((parts) => encodeOpening(parts, saying))
-  if (lacksWord(request, saying)) messages.push(jsonInstruction(saying))
-  // What is said between a call and its result waits for the result.
+  const messages: Json[] = groupInstructionMessages(instructions).map((parts) => encodeOpening(parts, encodeContext))
+  if (lacksWord(request, encodeContext)) messages.push(jsonInstruction(encodeContext))
+  // Messages between a call and its result wait for the result.
   let waiting: Json[] = []
-  for (const turn of saying.own ? turns : joinToolTurns(turns)) {
+  for (const turn of encodeContext.own ? turns : joinToolTurns(turns)) {
     if (turn.role === "assistant") {
       messages.push(...waiting)
       waiting = []
-      const message = encodeAssistant(turn, saying)
+      const message = encodeAssistant(turn, encodeContext)
       if (message) messages.push(message)
     } else {
-      const { results, others } = encodeTurn(turn, saying)
+      const { results, others } = encodeTurn(turn, encodeContext)
       messages.push(...results)
-      if (saying.own) messages.push(...others)
+      if (encodeContext.own) messages.push(...others)
       else waiting.push(...others)
     }
   }
@@ -37,8 +37,8 @@ export function encodeMessages(request: ChatRequest, saying: ChatEncodeContext):
 }
 
 /**
- * Whether JSON is wanted, for which the vendor demands that the word be said. It is looked for only where a conversation
- * begins, so that what stands there does not change as it goes on.
+ * True if JSON mode is requested but the word is missing, which the vendor requires in the prompt. Only the beginning
+ * of a conversation is searched, so that the prefix stays the same as it continues.
  */
 function lacksWord({ settings: { format }, instructions, turns }: ChatRequest, { own }: ChatEncodeContext): boolean {
   if (own || format?.kind !== "json") return false
@@ -51,7 +51,7 @@ function jsonInstruction({ context: { losses } }: ChatEncodeContext): Json {
   return { role: "system", content: "Answer in JSON." }
 }
 
-/** Calls that are answered together stand in one message. */
+/** Calls that are answered together are put in one message. */
 function joinToolTurns(turns: readonly ConversationTurn[]): ConversationTurn[] {
   const joined: ConversationTurn[] = []
   for (const turn of turns) {
@@ -69,7 +69,7 @@ function joinExtras(one: PassthroughFields, other: PassthroughFields): Passthrou
   return { protocol: one.protocol, members: { ...one.members, ...other.members } }
 }
 
-/** The parts of each message that the instructions came in; of another protocol's they are one. */
+/** The parts of each original instruction message; those of another protocol become one message. */
 function groupInstructionMessages(instructions: readonly ContentPart[]): ContentPart[][] {
   const groups: ContentPart[][] = []
   for (const part of instructions) {
@@ -80,10 +80,10 @@ function groupInstructionMessages(instructions: readonly ContentPart[]): Content
   return groups
 }
 
-function encodeOpening(parts: readonly ContentPart[], saying: ChatEncodeContext): Json {
+function encodeOpening(parts: readonly ContentPart[], encodeContext: ChatEncodeContext): Json {
   const extra = parts[0]?.extra
   const { opens } = writingOf(extra)
-  const content = encodeContent(parts, saying, { content: opens?.content, between: PARAGRAPH })
+  const content = encodeContent(parts, encodeContext, { content: opens?.content, between: PARAGRAPH })
   const names = opens?.members ?? []
   const members = Object.entries(extra?.members ?? {}).filter(([name]) => names.includes(name))
   return joinMembers({ role: opens?.role ?? "system", content }, Object.fromEntries(members))
@@ -94,43 +94,50 @@ interface EncodedTurn {
   readonly others: readonly Json[]
 }
 
-function encodeTurn(turn: ConversationTurn, saying: ChatEncodeContext): EncodedTurn {
-  const { losses } = saying.context
+function encodeTurn(turn: ConversationTurn, encodeContext: ChatEncodeContext): EncodedTurn {
+  const { losses } = encodeContext.context
   const results = turn.parts.filter((part) => part.kind === "tool-result")
   const rest = turn.parts.filter((part) => part.kind !== "tool-result")
   const { content, word } = writingOf(turn.extra)
   const place = { at: turn.at ?? "", losses }
   if (isOwn(turn.extra) && results.length > 0) {
     return {
-      results: results.map((part) => restorePassthrough(encodeOwnResult(part, turn, saying), turn.extra, place)),
+      results: results.map((part) => restorePassthrough(encodeOwnResult(part, turn, encodeContext), turn.extra, place)),
       others: [],
     }
   }
-  const answers = results.map((part) => encodeResult(part, saying))
+  const answers = results.map((part) => encodeResult(part, encodeContext))
   const moved = answers.flatMap(({ media }) => media)
-  const said: Json[] = answers.map(({ message }) => message)
+  const messages: Json[] = answers.map(({ message }) => message)
   const isInstruction = turn.role === "instruction"
   const role = isInstruction ? (word ?? "system") : "user"
   const between = isInstruction ? { between: PARAGRAPH } : {}
   const others: Json[] = moved.length > 0 ? [{ role: "user", content: moved }] : []
   if (rest.length > 0 || results.length === 0) {
     others.push(
-      restorePassthrough({ role, content: encodeContent(rest, saying, { content, ...between }) }, turn.extra, place),
+      restorePassthrough(
+        { role, content: encodeContent(rest, encodeContext, { content, ...between }) },
+        turn.extra,
+        place,
+      ),
     )
   } else restorePassthrough({}, turn.extra, place)
-  return { results: said, others }
+  return { results: messages, others }
 }
 
-function encodeOwnResult(part: ToolResultPart, turn: ConversationTurn, saying: ChatEncodeContext): JsonDraft {
+function encodeOwnResult(part: ToolResultPart, turn: ConversationTurn, encodeContext: ChatEncodeContext): JsonDraft {
   const { content, word } = writingOf(turn.extra)
-  const said = encodeContent(part.parts, saying, { content })
-  if (word === "function") return { role: word, name: part.name ?? "", content: said }
-  return { role: "tool", tool_call_id: part.callId, content: said }
+  const body = encodeContent(part.parts, encodeContext, { content })
+  if (word === "function") return { role: word, name: part.name ?? "", content: body }
+  return { role: "tool", tool_call_id: part.callId, content: body }
 }
 
-/** A result is text here; pictures and files in it follow in a message of the user's. */
-function encodeResult(part: ToolResultPart, saying: ChatEncodeContext): { message: Json; media: readonly Json[] } {
-  const { losses } = saying.context
+/** A result is text here; its images and files follow in a user message. */
+function encodeResult(
+  part: ToolResultPart,
+  encodeContext: ChatEncodeContext,
+): { message: Json; media: readonly Json[] } {
+  const { losses } = encodeContext.context
   const at = part.at ?? ""
   const media = part.parts.filter((each) => each.kind === "media" && textOf(each.source) === undefined)
   const texts = part.parts.filter((each) => !media.includes(each))
@@ -138,9 +145,9 @@ function encodeResult(part: ToolResultPart, saying: ChatEncodeContext): { messag
     const why = "a tool result is text only in chat completions: the rest follows in a user message"
     losses.push(approximated.meaning(memberPath(at, "content"), why))
   }
-  const said = encodeContent(texts, saying, { content: undefined, between: PARAGRAPH })
+  const joined = encodeContent(texts, encodeContext, { content: undefined, between: PARAGRAPH })
   if (part.isError) losses.push(approximated.hint(at, "the text of the result says that the tool failed"))
-  const content = part.isError && typeof said === "string" ? `Error: ${said}` : said
+  const content = part.isError && typeof joined === "string" ? `Error: ${joined}` : joined
   const message = restorePassthrough({ role: "tool", tool_call_id: part.callId, content }, part.extra, { at, losses })
-  return { message, media: media.flatMap((each) => encodePart(each, saying) ?? []) }
+  return { message, media: media.flatMap((each) => encodePart(each, encodeContext) ?? []) }
 }

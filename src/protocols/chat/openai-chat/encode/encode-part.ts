@@ -1,4 +1,4 @@
-// Parts as the content of a message: a string where it is text alone, a list otherwise.
+// Encodes parts as the content of a message: a string if it is only text, a list otherwise.
 
 import type { ContentPart, MediaPart } from "../../../../canonical/chat/content-part.ts"
 import { isObject, type Json } from "../../../../canonical/json.ts"
@@ -10,32 +10,32 @@ import { type ChatEncodeContext, unsupportedSetting, writeMark } from "./encode-
 
 interface ContentForm {
   readonly content: ChatWriting["content"]
-  /** How several texts are written as one; as a list where absent. */
+  /** The separator that joins several texts into one; a list if absent. */
   readonly between?: string
 }
 
 export function encodeContent(
   parts: readonly ContentPart[],
-  saying: ChatEncodeContext,
+  encodeContext: ChatEncodeContext,
   { content, between }: ContentForm,
 ): Json {
-  const said = parts.flatMap((part) => encodePart(part, saying) ?? [])
-  if (content === "list") return said
-  const texts = said.flatMap((part) => plainText(part) ?? [])
-  if (texts.length < said.length) return said
-  // Many hosts take no list but with pictures.
-  return texts.length > 1 && between === undefined ? said : texts.join(between ?? "")
+  const encoded = parts.flatMap((part) => encodePart(part, encodeContext) ?? [])
+  if (content === "list") return encoded
+  const texts = encoded.flatMap((part) => plainText(part) ?? [])
+  if (texts.length < encoded.length) return encoded
+  // Many hosts accept a list only with images.
+  return texts.length > 1 && between === undefined ? encoded : texts.join(between ?? "")
 }
 
-/** The text of a part that says nothing beside it. */
+/** The text of a part without other members. */
 function plainText(part: Json): string | undefined {
   if (!isObject(part) || part.type !== "text" || Object.keys(part).length !== 2) return undefined
   return typeof part.text === "string" ? part.text : undefined
 }
 
-/** Undefined for what cannot stand in a content, which is named as lost. */
-export function encodePart(part: ContentPart, saying: ChatEncodeContext): Json | undefined {
-  const { losses } = saying.context
+/** Undefined for a part that content cannot contain, which is reported as lost. */
+export function encodePart(part: ContentPart, encodeContext: ChatEncodeContext): Json | undefined {
+  const { losses } = encodeContext.context
   const at = part.at ?? ""
   if (part.kind === "foreign") {
     if (part.protocol === PROTOCOL) return part.value
@@ -44,13 +44,13 @@ export function encodePart(part: ContentPart, saying: ChatEncodeContext): Json |
   }
   const written = writingOf(part.extra)
   if (written.as !== undefined) return written.as
-  const draft = encodeKind(part, saying)
+  const draft = encodeKind(part, encodeContext)
   if (!draft) return undefined
-  writeMark(draft, part, { word: written.word, saying })
+  writeMark(draft, part, { word: written.word, encodeContext })
   return restorePassthrough(draft, withoutMessage(part.extra, written), { at, losses })
 }
 
-/** An instruction's part may carry what its message said beside it, which is not the part's. */
+/** An instruction's part may carry members of its message, which are not the part's. */
 function withoutMessage(extra: ContentPart["extra"], { opens }: ChatWriting): ContentPart["extra"] {
   if (!extra || !opens?.members) return extra
   const names = opens.members
@@ -58,8 +58,11 @@ function withoutMessage(extra: ContentPart["extra"], { opens }: ChatWriting): Co
   return { protocol: PROTOCOL, members }
 }
 
-function encodeKind(part: Exclude<ContentPart, { kind: "foreign" }>, saying: ChatEncodeContext): JsonDraft | undefined {
-  const { losses } = saying.context
+function encodeKind(
+  part: Exclude<ContentPart, { kind: "foreign" }>,
+  encodeContext: ChatEncodeContext,
+): JsonDraft | undefined {
+  const { losses } = encodeContext.context
   const at = part.at ?? ""
   if (part.kind === "text") {
     if (part.citations?.length) {
@@ -68,14 +71,14 @@ function encodeKind(part: Exclude<ContentPart, { kind: "foreign" }>, saying: Cha
     return { type: "text", text: part.text }
   }
   if (part.kind === "refusal") return { type: "refusal", refusal: part.text }
-  if (part.kind === "media") return encodeMedia(part, saying)
+  if (part.kind === "media") return encodeMedia(part, encodeContext)
   const weight = part.kind === "reasoning" ? "hint" : "meaning"
   losses.push(dropped[weight](at, `chat completions does not allow a ${part.kind} here`))
   return undefined
 }
 
-function encodeMedia(part: MediaPart, saying: ChatEncodeContext): JsonDraft {
-  const { losses } = saying.context
+function encodeMedia(part: MediaPart, encodeContext: ChatEncodeContext): JsonDraft {
+  const { losses } = encodeContext.context
   const at = part.at ?? ""
   if (part.name !== undefined && part.media !== "document") {
     losses.push(dropped.hint(memberPath(at, "name"), `in chat completions only files have names`))
@@ -83,14 +86,14 @@ function encodeMedia(part: MediaPart, saying: ChatEncodeContext): JsonDraft {
   if (part.detail !== undefined && part.media !== "image") {
     losses.push(dropped.hint(memberPath(at, "detail"), `in chat completions only images have a detail`))
   }
-  if (part.media === "audio") return encodeAudio(part, saying)
-  if (part.media === "document") return encodeFile(part, saying)
+  if (part.media === "audio") return encodeAudio(part, encodeContext)
+  if (part.media === "document") return encodeFile(part, encodeContext)
   const url = addressOf(part.source)
   if (url === undefined) throw storedElsewhere(at)
   if (part.media === "image") {
     return { type: "image_url", image_url: { url, ...(part.detail !== undefined && { detail: part.detail }) } }
   }
-  if (!saying.own)
+  if (!encodeContext.own)
     throw unsupportedSetting(
       at,
       "is a video, which this model's provider does not accept. Send single frames as images.",
@@ -119,9 +122,9 @@ function encodeAudio({ at = "", source }: MediaPart, { own }: ChatEncodeContext)
   return { type: "input_audio", input_audio: { data: source.base64, format } }
 }
 
-function encodeFile(part: MediaPart, saying: ChatEncodeContext): JsonDraft {
+function encodeFile(part: MediaPart, encodeContext: ChatEncodeContext): JsonDraft {
   const { at = "", source, name } = part
-  const { own, context } = saying
+  const { own, context } = encodeContext
   if (source.at === "stored") {
     if (source.mintedBy !== PROTOCOL && source.mintedBy !== context.minter) throw storedElsewhere(at)
     return { type: "file", file: { ...(name !== undefined && { filename: name }), file_id: source.id } }
@@ -144,7 +147,7 @@ function encodeFile(part: MediaPart, saying: ChatEncodeContext): JsonDraft {
   return { type: "file", file: { ...(filename !== undefined && { filename }), file_data: data } }
 }
 
-/** What is text anyhow is understood by every model; files only by some. */
+/** Every model understands text; only some understand files. */
 export function textOf(source: MediaPart["source"]): string | undefined {
   if (source.at === "text") return source.text
   if (source.at !== "inline" || !source.mediaType.startsWith("text/")) return undefined

@@ -1,4 +1,4 @@
-// What other protocols' requests become here, and what of them is lost. Every body must pass this protocol's own checks.
+// Encoding requests of other protocols, with their losses. Every body must pass this protocol's own checks.
 import { describe, expect, test } from "bun:test"
 import type { ChatRequest, ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart, MediaPart } from "../../../../canonical/chat/content-part.ts"
@@ -10,7 +10,7 @@ import { openaiChatCodec } from "../codec.ts"
 import { readRequest } from "../read-request.ts"
 import { sealCall, sealReasoning } from "../seals.ts"
 
-const text = (said: string, at = "p"): ContentPart => ({ kind: "text", at, text: said })
+const text = (value: string, at = "p"): ContentPart => ({ kind: "text", at, text: value })
 const user = (...parts: ContentPart[]) => ({ role: "user" as const, at: "t", parts })
 const assistant = (...parts: ContentPart[]) => ({ role: "assistant" as const, at: "t", parts })
 const call = (id: string): ContentPart => ({
@@ -44,7 +44,7 @@ function messagesOf(request: Partial<ChatRequest>, more?: Partial<UpstreamReques
 }
 
 describe("messages", () => {
-  test("text is a string, with media a list", () => {
+  test("text content is a string, and content with media a list", () => {
     const { messages, losses } = messagesOf({
       instructions: [text("a"), text("b")],
       turns: [user(text("hi")), assistant(text("x"), text("y")), user(text("look"), picture)],
@@ -58,7 +58,7 @@ describe("messages", () => {
     ])
   })
 
-  test("results stand right behind their calls, whatever was said between", () => {
+  test("results directly follow their calls, whatever came between", () => {
     const { messages } = messagesOf({
       turns: [
         user(text("go")),
@@ -80,7 +80,7 @@ describe("messages", () => {
     ])
   })
 
-  test("a picture in a result follows it, and an error says so", () => {
+  test("an image in a tool result follows it, and a failed result is marked as an error", () => {
     const { messages, losses } = messagesOf({
       turns: [assistant(call("1")), user({ ...result("1", text("bad"), picture), isError: true } as ContentPart)],
     })
@@ -92,7 +92,7 @@ describe("messages", () => {
     expect(losses).toEqual(["meaning approximated r.content", "hint approximated r"])
   })
 
-  test("so does a file, but for one of text", () => {
+  test("a file in a tool result follows it, unless it is text", () => {
     const file = (mediaType: string): MediaPart => ({
       ...{ kind: "media", at: "f", media: "document" },
       source: { at: "inline", mediaType, base64: "aGk=" },
@@ -106,9 +106,9 @@ describe("messages", () => {
     ])
   })
 
-  test("JSON is spoken of where it is wanted", () => {
-    const wanted = (...said: string[]) =>
-      messagesOf({ settings: { format: { kind: "json" } }, turns: said.map((each) => user(text(each))) })
+  test("the prompt mentions JSON if JSON mode is requested", () => {
+    const wanted = (...texts: string[]) =>
+      messagesOf({ settings: { format: { kind: "json" } }, turns: texts.map((each) => user(text(each))) })
     expect(wanted("list them", "as json")).toEqual({
       messages: [
         { role: "system", content: "Answer in JSON." },
@@ -120,14 +120,14 @@ describe("messages", () => {
     expect(wanted("list them as JSON")).toMatchObject({ messages: [{ role: "user" }], losses: [] })
   })
 
-  test("an instruction on the way stays where it is", () => {
+  test("an instruction among the turns keeps its position", () => {
     const { messages } = messagesOf({
       turns: [user(text("a")), { role: "instruction", parts: [text("b")] }, user(text("c"))],
     })
     expect(messages.map(({ role }) => role)).toEqual(["user", "system", "user"])
   })
 
-  test("an assistant that said nothing sayable is no message", () => {
+  test("an assistant turn without expressible parts is dropped", () => {
     const ran: ContentPart = {
       kind: "tool-call",
       at: "c",
@@ -143,7 +143,7 @@ describe("messages", () => {
     expect(losses).toEqual(["meaning dropped c", "meaning dropped r"])
   })
 
-  test("marks, citations, names and content that exists only in another protocol are named as lost", () => {
+  test("cache marks, citations, names and foreign content are reported as lost", () => {
     const extra = { protocol: "anthropic-messages", members: { context_management: {}, x: 1 } }
     const { losses } = messagesOf({
       extra,
@@ -169,20 +169,20 @@ describe("messages", () => {
 
   const media: [string, MediaPart["media"], MediaPart["source"], object | string][] = [
     [
-      "a wav",
+      "a WAV file",
       "audio",
       { at: "inline", mediaType: "audio/wav", base64: "AA" },
       { type: "input_audio", input_audio: { data: "AA", format: "wav" } },
     ],
-    ["another sound", "audio", { at: "inline", mediaType: "audio/flac", base64: "AA" }, "wav and mp3"],
-    ["sound at an address", "audio", { at: "url", url: "https://x" }, "Send the audio itself"],
+    ["audio in another format", "audio", { at: "inline", mediaType: "audio/flac", base64: "AA" }, "wav and mp3"],
+    ["audio at a URL", "audio", { at: "url", url: "https://x" }, "Send the audio itself"],
     [
-      "a picture at an address",
+      "an image at a URL",
       "image",
       { at: "url", url: "https://x" },
       { type: "image_url", image_url: { url: "https://x" } },
     ],
-    ["a picture elsewhere", "image", { at: "stored", id: "1", mintedBy: "x" }, "Send its content"],
+    ["an image stored at another provider", "image", { at: "stored", id: "1", mintedBy: "x" }, "Send its content"],
     [
       "a file",
       "document",
@@ -190,24 +190,24 @@ describe("messages", () => {
       { type: "file", file: { filename: "document.pdf", file_data: "data:application/pdf;base64,AA" } },
     ],
     [
-      "a file of the host's own",
+      "a file stored at the host",
       "document",
       { at: "stored", id: "1", mintedBy: "host" },
       { type: "file", file: { file_id: "1" } },
     ],
-    ["a file elsewhere", "document", { at: "stored", id: "1", mintedBy: "x" }, "Send its content"],
-    ["a file at an address", "document", { at: "url", url: "https://x" }, "Send the file itself"],
-    ["a text", "document", { at: "text", mediaType: "text/plain", text: "t" }, { type: "text", text: "t" }],
+    ["a file stored at another provider", "document", { at: "stored", id: "1", mintedBy: "x" }, "Send its content"],
+    ["a file at a URL", "document", { at: "url", url: "https://x" }, "Send the file itself"],
+    ["a text document", "document", { at: "text", mediaType: "text/plain", text: "t" }, { type: "text", text: "t" }],
     [
-      "a text in base64",
+      "a text document in base64",
       "document",
       { at: "inline", mediaType: "text/csv", base64: "dA==" },
       { type: "text", text: "t" },
     ],
-    ["a film", "video", { at: "inline", mediaType: "video/mp4", base64: "AA" }, "Send single frames"],
+    ["a video", "video", { at: "inline", mediaType: "video/mp4", base64: "AA" }, "Send single frames"],
   ]
 
-  test.each(media)("%s", (_, kind, source, expected) => {
+  test.each(media)("media is encoded: %s", (_, kind, source, expected) => {
     const part: MediaPart = { kind: "media", at: "contents[0].parts[1]", media: kind, source }
     const encode = () => messagesOf({ turns: [user(text("a"), part)] }).messages[0]?.content
     if (typeof expected !== "string") expect((encode() as unknown as object[])[1]).toEqual(expected)
@@ -231,7 +231,7 @@ describe("seals", () => {
     return { message: messages[1], losses }
   }
 
-  test("reasoning goes back to its minter, in the member it came in", () => {
+  test("reasoning returns to its minter, in its original member", () => {
     const plain = { role: "assistant", content: "b" }
     for (const member of ["reasoning", "reasoning_content"]) {
       expect(back(thought(sealReasoning({ member }, "host")))).toEqual({
@@ -247,7 +247,7 @@ describe("seals", () => {
     ])
   })
 
-  test("and to nobody else", () => {
+  test("reasoning is not sent to another minter", () => {
     for (const sealed of [undefined, sealReasoning({ member: "reasoning" }, "x"), { mintedBy: "host", data: "sig" }]) {
       expect(back(thought(sealed))).toEqual({
         message: { role: "assistant", content: "b" },
@@ -256,7 +256,7 @@ describe("seals", () => {
     }
   })
 
-  test("so do the seals of calls", () => {
+  test("seals of calls return only to their minter", () => {
     const signed = { google: { thought_signature: "s" } }
     const sealedBy = (minter: string) => back({ ...call("1"), sealed: sealCall(signed, minter) } as ContentPart)
     expect(sealedBy("host").message?.tool_calls).toEqual([{ ...called("1"), extra_content: signed }])
@@ -274,10 +274,10 @@ describe("tools", () => {
     protocol: "x",
     value: {},
   }
-  const asked = (request: Partial<ChatRequest>) => encoded({ turns: [user(text("a"))], ...request })
+  const encodeWith = (request: Partial<ChatRequest>) => encoded({ turns: [user(text("a"))], ...request })
 
-  test("a schema says that it is of an object", () => {
-    const { body } = asked({
+  test("a schema states that it is an object", () => {
+    const { body } = encodeWith({
       tools: [fn, { kind: "function", name: "g", parameters: {} }, { kind: "function", name: "h" }],
     })
     expect(body.tools).toEqual([
@@ -287,19 +287,27 @@ describe("tools", () => {
     ])
   })
 
-  test("a tool is strict where its schema leaves nothing open", () => {
+  test("a tool is strict if its schema is closed", () => {
     const closed = { type: "object", properties: {}, additionalProperties: false }
-    const strict = (parameters: object) => asked({ tools: [{ ...fn, strict: true, parameters } as ToolDefinition] })
+    const strict = (parameters: object) =>
+      encodeWith({ tools: [{ ...fn, strict: true, parameters } as ToolDefinition] })
     const [held, loose] = [strict(closed), strict({ type: "object", properties: {} })]
     expect([held.body.tools, held.losses]).toMatchObject([[{ function: { strict: true } }], []])
     expect(loose.body.tools).toMatchObject([{ function: { strict: false } }])
     expect(loose.losses).toEqual(["meaning approximated tools[0].strict"])
   })
 
-  test("a tool of text is a function of one string, and so are its calls", () => {
+  test("a tool with text input becomes a function of one string, and so do its calls", () => {
     const custom: ToolDefinition = { kind: "custom", at: "tools[0]", name: "c", format: { type: "grammar" } }
-    const said: ContentPart = { kind: "tool-call", id: "1", name: "c", arguments: "x", input: "text", runsAt: "client" }
-    const { body, losses } = asked({ tools: [custom], turns: [assistant(said)] })
+    const toolCall: ContentPart = {
+      kind: "tool-call",
+      id: "1",
+      name: "c",
+      arguments: "x",
+      input: "text",
+      runsAt: "client",
+    }
+    const { body, losses } = encodeWith({ tools: [custom], turns: [assistant(toolCall)] })
     expect(body.tools).toMatchObject([
       { type: "function", function: { name: "c", parameters: { required: ["input"] } } },
     ])
@@ -307,12 +315,16 @@ describe("tools", () => {
     expect(losses).toEqual(["meaning approximated tools[0]"])
   })
 
-  test("a tool the provider would have to run is left out, and refused where it is asked for", () => {
-    expect(asked({ tools: [fn, search], toolChoice: { mode: "auto" } })).toMatchObject({
+  test("a hosted tool is dropped, and refused if it is required", () => {
+    expect(encodeWith({ tools: [fn, search], toolChoice: { mode: "auto" } })).toMatchObject({
       body: { tools: [{ function: { name: "f" } }], tool_choice: "auto" },
       losses: ["meaning dropped tools[1]"],
     })
-    const { body } = asked({ tools: [search], toolChoice: { mode: "auto" }, settings: { parallelToolCalls: true } })
+    const { body } = encodeWith({
+      tools: [search],
+      toolChoice: { mode: "auto" },
+      settings: { parallelToolCalls: true },
+    })
     expect(body.tools).toBeUndefined()
     expect(body.tool_choice).toBeUndefined()
     for (const toolChoice of [
@@ -320,13 +332,13 @@ describe("tools", () => {
       { mode: "required" },
       { mode: "some", names: ["s"], required: true },
     ] as const) {
-      expect(() => asked({ tools: [search], toolChoice })).toThrow("asks for a tool")
+      expect(() => encodeWith({ tools: [search], toolChoice })).toThrow("asks for a tool")
     }
   })
 
-  test("choices", () => {
+  test("tool choices are encoded", () => {
     const chosen = (toolChoice: ChatRequest["toolChoice"]) =>
-      asked({ tools: [fn], ...(toolChoice && { toolChoice }) }).body.tool_choice
+      encodeWith({ tools: [fn], ...(toolChoice && { toolChoice }) }).body.tool_choice
     const f = { type: "function", function: { name: "f" } }
     expect(chosen({ mode: "required" })).toBe("required")
     expect(chosen({ mode: "tool", name: "f" })).toEqual(f)
@@ -415,17 +427,17 @@ describe("settings", () => {
   ]
 
   for (const [settings, expected, more] of cases) {
-    test(`${JSON.stringify(settings)} becomes ${JSON.stringify(expected)}`, () => {
+    test(`the settings ${JSON.stringify(settings)} become ${JSON.stringify(expected)}`, () => {
       expect(set(settings, more)).toEqual(expected as never)
     })
   }
 
-  test("what would change the answer and cannot be said is refused", () => {
+  test("a setting whose loss would change the response is refused", () => {
     expect(() => set({ stop: ["1", "2", "3", "4", "5"] })).toThrow("at most 4")
     expect(() => set({ modalities: ["image"] })).toThrow("asks for images")
   })
 
-  test("usage inside a stream is asked for where it must be", () => {
+  test("usage inside a stream is requested if the host requires it", () => {
     expect(set({}, { stream: true, streamUsage: "ask" })).toEqual({
       stream: true,
       stream_options: { include_usage: true },
@@ -433,7 +445,7 @@ describe("settings", () => {
     expect(set({}, { stream: true, streamUsage: "sent" })).toEqual({ stream: true })
   })
 
-  test("every setting is one that its fate speaks of", () => {
+  test("every setting that is mapped has a case here", () => {
     const mapped = Object.entries(openaiChatCodec.upstream.fates).filter(([, { fate }]) => fate === "mapped")
     expect(mapped.map(([name]) => name).sort()).toEqual(
       [...new Set(cases.flatMap(([settings]) => Object.keys(settings)))]
@@ -443,7 +455,7 @@ describe("settings", () => {
   })
 })
 
-test("a conversation that goes on begins with the bytes it had", () => {
+test("a longer conversation begins with the bytes of the shorter one", () => {
   const turns = [
     user(text("a")),
     assistant(call("1")),

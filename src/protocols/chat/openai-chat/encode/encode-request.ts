@@ -1,5 +1,5 @@
-// A canonical request in the words of chat completions. The messages come last, so that a conversation that goes on
-// only adds to the bytes of what was said before.
+// Encodes a chat completions request. The messages come last, so that a conversation only appends bytes to the previous
+// request.
 
 import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"
@@ -12,22 +12,22 @@ import { encodeSettings } from "./encode-settings.ts"
 import { encodeTools } from "./encode-tools.ts"
 
 export function encodeRequest(request: ChatRequest, context: UpstreamRequestContext): JsonObject {
-  const saying: ChatEncodeContext = { own: isOwn(request.extra), written: writingOf(request.extra), context }
+  const encodeContext: ChatEncodeContext = { own: isOwn(request.extra), written: writingOf(request.extra), context }
   const draft: JsonDraft = {
     model: context.model,
-    ...encodeTools(request, saying),
-    ...encodeSettings(request, saying),
-    ...encodeStreaming(saying),
+    ...encodeTools(request, encodeContext),
+    ...encodeSettings(request, encodeContext),
+    ...encodeStreaming(encodeContext),
   }
   const { messages: _, ...rest } = restorePassthrough(draft, request.extra, { at: "", losses: context.losses })
-  return { ...rest, messages: encodeMessages(request, saying) }
+  return { ...rest, messages: encodeMessages(request, encodeContext) }
 }
 
 function encodeStreaming({ written, context: { stream, streamUsage } }: ChatEncodeContext): JsonDraft {
-  const { plain, usageAsked } = written
-  const asked = stream && streamUsage === "ask" ? true : usageAsked
+  const { plain, usageRequested } = written
+  const includeUsage = stream && streamUsage === "ask" ? true : usageRequested
   return {
     ...(stream ? { stream } : plain?.stream === false && { stream: false }),
-    ...(asked !== undefined && { stream_options: { include_usage: asked } }),
+    ...(includeUsage !== undefined && { stream_options: { include_usage: includeUsage } }),
   }
 }

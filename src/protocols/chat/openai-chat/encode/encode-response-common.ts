@@ -1,6 +1,5 @@
-// What whole answers and streams have in common: ids, finish reasons, and the naming of what a client cannot be told.
+// Shared by whole and streamed responses: ids, media, and losses of parts that a client cannot receive.
 
-import type { CandidateFinish } from "../../../../canonical/chat/chat-response.ts"
 import type { ContentPart, MediaPart } from "../../../../canonical/chat/content-part.ts"
 import type { Losses } from "../../../../canonical/loss.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
@@ -10,7 +9,7 @@ import { writingOf } from "../passthrough-fields.ts"
 /** Between two pieces of reasoning, which are one text here. */
 export const BETWEEN_THOUGHTS = "\n\n"
 
-/** An id that clients know as one of a completion stays. */
+/** An id in the form of a completion's stays. */
 export function completionId(id: string | undefined, context: ClientResponseContext): string {
   return id?.startsWith("chatcmpl-") ? id : `chatcmpl-${context.id}`
 }
@@ -20,63 +19,14 @@ export function callId(id: string, { context, index }: { context: ClientResponse
   return id === "" ? `call_${context.id}${index}` : id
 }
 
-/** Whether the caller asked in the form that has `function_call` for an answer. */
-export function asksLegacy({ asked }: ClientResponseContext): boolean {
-  return writingOf(asked.extra).legacy === true
+/** True if the request uses `functions`, so that the response has `function_call`. */
+export function requestsLegacy({ request }: ClientResponseContext): boolean {
+  return writingOf(request.extra).legacy === true
 }
 
 export const ONE_CALL = "a second call, where the request has `functions`"
 
-interface FinishWordContext {
-  readonly isLegacy: boolean
-  readonly hasCalls: boolean
-  readonly refused: boolean
-}
-
-const WORDS: Readonly<Record<CandidateFinish["reason"], string>> = {
-  stop: "stop",
-  "stop-sequence": "stop",
-  length: "length",
-  "tool-calls": "tool_calls",
-  filtered: "content_filter",
-  refusal: "content_filter",
-  paused: "stop",
-  other: "stop",
-}
-
-/** Clients run tools where they read `tool_calls`, so it is said where tools were called and only there. */
-export function finishWord(
-  finish: CandidateFinish | undefined,
-  { isLegacy, hasCalls, refused }: FinishWordContext,
-): string {
-  const word = usualWord(finish, { hasCalls, refused })
-  return isLegacy && word === "tool_calls" ? "function_call" : word
-}
-
-function usualWord(
-  finish: CandidateFinish | undefined,
-  { hasCalls, refused }: Omit<FinishWordContext, "isLegacy">,
-): string {
-  const word = WORDS[finish?.reason ?? "stop"]
-  if (finish?.reason === "refusal" && refused) return "stop"
-  if (word === "stop" && hasCalls) return "tool_calls"
-  return word === "tool_calls" && !hasCalls ? "stop" : word
-}
-
-export function reportFinish(
-  finish: CandidateFinish | undefined,
-  { path, losses }: { path: string; losses: Losses },
-): void {
-  if (finish?.reason !== "paused" && finish?.reason !== "other") return
-  losses.push({
-    path: `${path}.finish`,
-    weight: "meaning",
-    how: "approximated",
-    why: `chat completions has no finish reason for ${finish.word ?? finish.reason}`,
-  })
-}
-
-/** Why a part of an answer cannot be told; undefined where it can. */
+/** The reason why a part cannot be expressed; undefined if it can. */
 export function unsupportedReason(
   part: Pick<ContentPart, "kind"> & { runsAt?: string; media?: string },
 ): string | undefined {
@@ -91,7 +41,7 @@ export function reportPart(what: string, { path, losses }: { path: string; losse
   losses.push(dropped.hint(path, `chat completions has no place for ${what}`))
 }
 
-/** A part that does not grow, as a member of a message or delta; undefined where it cannot be told. */
+/** A part that does not grow, as a member of a message or delta; undefined if it cannot be expressed. */
 export function mediaMember(
   part: MediaPart,
   context: ClientResponseContext,
@@ -105,7 +55,7 @@ export function mediaMember(
   return { audio: { id: `audio_${context.id}`, data: source.base64, expires_at: context.unixTime, transcript: "" } }
 }
 
-/** OpenRouter's form; clients show members they do not know. */
+/** OpenRouter's form; clients pass on unknown members. */
 function imageUrlEntry(url: string): object {
   return { type: "image_url", image_url: { url } }
 }

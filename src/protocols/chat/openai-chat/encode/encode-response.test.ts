@@ -1,4 +1,4 @@
-// What clients are told: whole answers and streams, as strict clients and OpenAI's own library take them.
+// Encoding whole responses and streams, as strict clients and OpenAI's own library accept them.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import OpenAI from "openai"
@@ -46,8 +46,8 @@ function answered(parts: readonly ContentPart[], more: Partial<ChatResponse["can
   return { body, choice: (body.choices as unknown as JsonObject[])[0], losses: context.losses.map(({ path }) => path) }
 }
 
-describe("whole answers", () => {
-  test("whole answers have every member that clients read", () => {
+describe("whole responses", () => {
+  test("a whole response has every member that clients read", () => {
     const { body } = answered([{ kind: "text", text: "a" }], { finish: { reason: "stop" } })
     expect(body).toEqual({
       id: "chatcmpl-abcdefghijklmnopqrstuvwx",
@@ -77,7 +77,7 @@ describe("whole answers", () => {
     })
   })
 
-  test("whole answers say what was thought, said, cited and called", () => {
+  test("a whole response has reasoning, text, citations and calls", () => {
     const thought = (text: string): ContentPart => ({ kind: "reasoning", form: "full", text })
     const { choice, losses } = answered([
       thought("x"),
@@ -131,7 +131,7 @@ describe("whole answers", () => {
     ["other", [], "stop"],
   ]
 
-  test.each(endings)("%s of %j is %s, streamed too", (reason, parts, word) => {
+  test.each(endings)("the finish %s of %j is %s, also in a stream", (reason, parts, word) => {
     expect(answered(parts, { finish: { reason } }).choice?.finish_reason).toBe(word)
     const grown = parts.flatMap((part): StreamEvent[] =>
       part.kind === "tool-call"
@@ -142,15 +142,15 @@ describe("whole answers", () => {
     expect(frames.join("")).toContain(`"finish_reason":"${word}"`)
   })
 
-  test("an answer without a word on its end has one all the same, and what has no word is told as lost", () => {
+  test("a response without a finish reason gets one, and a reason without a counterpart is reported as lost", () => {
     expect(answered([]).choice?.finish_reason).toBe("stop")
     expect(answered([], { finish: { reason: "paused" } }).losses).toEqual(["candidates[0].finish"])
   })
 })
 
 describe("streams", () => {
-  test("each event leaves as it comes, side by side where they come so", () => {
-    const encoder = openaiChatCodec.ingress.encodeStream(encodeContext({ usageAsked: false }))
+  test("each event is sent as it arrives, and parallel parts are interleaved", () => {
+    const encoder = openaiChatCodec.ingress.encodeStream(encodeContext({ usageRequested: false }))
     const left = (event: StreamEvent) => encoder.push(event).map((frame) => frame.replace(/^.*?"choices":/, ""))
     const tail = ',"logprobs":null,"finish_reason":null}]}\n\n'
     const opener = '[{"index":0,"delta":{"role":"assistant","content":"","refusal":null}'
@@ -176,7 +176,7 @@ describe("streams", () => {
     expect(left(delta(2, "late"))).toEqual([])
   })
 
-  test("usage is told where it was asked for and is known", () => {
+  test("usage is sent if it was requested and is known", () => {
     const events: StreamEvent[] = [
       finished("stop"),
       { type: "usage", usage: { input: 1, output: 2 } },
@@ -185,11 +185,11 @@ describe("streams", () => {
     expect(written(events).at(-2)).toContain(
       '"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3',
     )
-    expect(written(events, encodeContext({ usageAsked: false })).join("")).not.toContain("usage")
+    expect(written(events, encodeContext({ usageRequested: false })).join("")).not.toContain("usage")
     expect(written([finished("stop"), { type: "stream-end" }]).join("")).not.toContain("prompt_tokens")
   })
 
-  test("what is cited for a whole text waits until it is whole", () => {
+  test("citations for a whole text wait until it is complete", () => {
     const cite = (citation: Citation): StreamEvent => ({ type: "part-cite", candidate: 0, part: 0, citation })
     const events = [
       start(0, { kind: "text" }),
@@ -197,14 +197,14 @@ describe("streams", () => {
       delta(0, "abc"),
       cite({ url: "https://y", start: 1, end: 2 }),
     ]
-    const told = (frames: string[]) =>
+    const annotationsIn = (frames: string[]) =>
       frames.flatMap((frame) => /"start_index":\d+,"end_index":\d+,"url":"[^"]*"/.exec(frame)?.[0] ?? [])
-    expect(told(written(events))).toEqual(['"start_index":1,"end_index":2,"url":"https://y"'])
-    expect(told(written([...events, end(0)]))[1]).toBe('"start_index":0,"end_index":3,"url":"https://x"')
-    expect(told(written([...events, finished("stop")]))).toHaveLength(2)
+    expect(annotationsIn(written(events))).toEqual(['"start_index":1,"end_index":2,"url":"https://y"'])
+    expect(annotationsIn(written([...events, end(0)]))[1]).toBe('"start_index":0,"end_index":3,"url":"https://x"')
+    expect(annotationsIn(written([...events, finished("stop")]))).toHaveLength(2)
   })
 
-  test("a stream that stops short has no end, and an error is not its business", () => {
+  test("a stream that stops early has no end marker", () => {
     const frames = written([{ type: "stream-start" }, start(0, { kind: "text" }), delta(0, "a")])
     expect(frames.join("")).not.toContain("[DONE]")
   })
@@ -254,16 +254,16 @@ describe("streams", () => {
     fc.constant<StreamEvent>({ type: "foreign", protocol: "x", value: 1 }),
   )
 
-  test("whatever comes in whatever order, what leaves is a stream of this protocol", () => {
+  test("any order of events yields a valid stream", () => {
     fc.assert(
-      fc.property(fc.array(event, { maxLength: 40 }), fc.boolean(), (events, usageAsked) => {
-        checkGrammar(written([...events, { type: "stream-end" }], encodeContext({ usageAsked })))
+      fc.property(fc.array(event, { maxLength: 40 }), fc.boolean(), (events, usageRequested) => {
+        checkGrammar(written([...events, { type: "stream-end" }], encodeContext({ usageRequested })))
       }),
       { numRuns: 1000 },
     )
   })
 
-  test("the checker does find what is wrong", () => {
+  test("the grammar checker finds violations", () => {
     const [opener = "", ...others] = written([
       start(0, { kind: "text" }),
       delta(0, "a"),
@@ -284,7 +284,7 @@ describe("streams", () => {
   const piece = fc.string({ unit: "grapheme", minLength: 1 })
   const grown = fc.tuple(fc.constantFrom<PartStart>(...kinds.slice(0, 5)), fc.array(piece))
 
-  test("what is written is read back as it was, wherever its bytes are cut", () => {
+  test("an encoded stream decodes to the same, wherever its bytes are cut", () => {
     fc.assert(
       fc.property(fc.array(grown, { maxLength: 4 }), fc.nat(), (parts, cut) => {
         const named = parts.map(
@@ -307,19 +307,19 @@ describe("streams", () => {
     )
   })
 
-  /** What was said in each kind, and the calls. */
+  /** The joined text of each kind, and the calls. */
   function textsOf({ candidates: [candidate] }: ChatResponse) {
-    const said = { text: "", refusal: "", reasoning: "" }
+    const texts = { text: "", refusal: "", reasoning: "" }
     const calls: string[] = []
     for (const part of candidate?.parts ?? []) {
       if (part.kind === "tool-call") calls.push(`${part.id} ${part.name} ${part.input} ${part.arguments}`)
-      else if (part.kind === "reasoning") said.reasoning += part.text.replaceAll("\n", "")
-      else if (part.kind === "text" || part.kind === "refusal") said[part.kind] += part.text
+      else if (part.kind === "reasoning") texts.reasoning += part.text.replaceAll("\n", "")
+      else if (part.kind === "text" || part.kind === "refusal") texts[part.kind] += part.text
     }
-    return { ...said, calls }
+    return { ...texts, calls }
   }
 
-  test("OpenAI's own client adds it up", async () => {
+  test("OpenAI's client library assembles the stream", async () => {
     const token = { token: "a", logprob: -1, others: [] }
     const events: StreamEvent[] = [
       { type: "stream-start" },

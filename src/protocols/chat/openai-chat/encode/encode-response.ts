@@ -1,4 +1,4 @@
-// A canonical answer as a chat completion.
+// Encodes a whole chat completion.
 
 import type { ChatResponse, ResponseCandidate } from "../../../../canonical/chat/chat-response.ts"
 import type { ContentPart, ToolCallPart } from "../../../../canonical/chat/content-part.ts"
@@ -6,19 +6,18 @@ import { isObject, type Json, type JsonObject } from "../../../../canonical/json
 import type { ClientResponseContext } from "../../../chat-codec.ts"
 import type { JsonDraft } from "../../../openai/field-reader.ts"
 import { encodeAnnotation } from "../citations.ts"
+import { encodeFinish, reportFinish } from "../finish-reasons.ts"
 import { encodeLogprobs } from "../logprobs.ts"
 import { restorePassthrough } from "../passthrough-fields.ts"
 import { encodeUsage } from "../usage.ts"
 import {
-  asksLegacy,
   BETWEEN_THOUGHTS,
   callId,
   completionId,
-  finishWord,
   mediaMember,
   ONE_CALL,
-  reportFinish,
   reportPart,
+  requestsLegacy,
   unsupportedReason,
 } from "./encode-response-common.ts"
 
@@ -45,7 +44,7 @@ export function encodeResponse(response: ChatResponse, context: ClientResponseCo
 class ChoiceEncoder {
   readonly calls: Json[] = []
   private content = ""
-  private isSaid = false
+  private hasText = false
   private reasoning = ""
   private refusal: string | undefined
   private readonly annotations: Json[] = []
@@ -66,7 +65,7 @@ class ChoiceEncoder {
     const { losses } = context
     const hasCalls = calls.length > 0
     reportFinish(candidate.finish, { path: this.path, losses })
-    const isSilent = !this.isSaid && (hasCalls || refusal !== undefined || this.media.audio !== undefined)
+    const isSilent = !this.hasText && (hasCalls || refusal !== undefined || this.media.audio !== undefined)
     const draft: JsonDraft = {
       index: candidate.index,
       message: {
@@ -79,8 +78,8 @@ class ChoiceEncoder {
         ...this.media,
       },
       logprobs: candidate.logprobs ? encodeLogprobs(candidate.logprobs) : null,
-      finish_reason: finishWord(candidate.finish, {
-        isLegacy: asksLegacy(context),
+      finish_reason: encodeFinish(candidate.finish, {
+        isLegacy: requestsLegacy(context),
         ...{ hasCalls, refused: refusal !== undefined },
       }),
     }
@@ -90,7 +89,7 @@ class ChoiceEncoder {
   private calledMember(): JsonDraft {
     const { calls, context } = this
     const [first] = calls
-    if (!asksLegacy(context) || !isObject(first) || first.function === undefined) return { tool_calls: calls }
+    if (!requestsLegacy(context) || !isObject(first) || first.function === undefined) return { tool_calls: calls }
     if (calls.length > 1) reportPart(ONE_CALL, { path: this.path, losses: context.losses })
     return { function_call: first.function }
   }
@@ -99,7 +98,7 @@ class ChoiceEncoder {
     const { context } = this
     const what = unsupportedReason(part)
     if (what !== undefined) reportPart(what, { path, losses: context.losses })
-    else if (part.kind === "text") this.say(part, path)
+    else if (part.kind === "text") this.addText(part, path)
     else if (part.kind === "refusal") this.refusal = (this.refusal ?? "") + part.text
     else if (part.kind === "reasoning") this.think(part.text)
     else if (part.kind === "tool-call") this.calls.push(this.call(part))
@@ -110,10 +109,10 @@ class ChoiceEncoder {
     }
   }
 
-  private say({ text, citations = [] }: Extract<ContentPart, { kind: "text" }>, path: string): void {
+  private addText({ text, citations = [] }: Extract<ContentPart, { kind: "text" }>, path: string): void {
     const span = { start: this.content.length, end: this.content.length + text.length }
     this.content += text
-    this.isSaid = true
+    this.hasText = true
     for (const [index, citation] of citations.entries()) {
       const annotation = encodeAnnotation(citation, span)
       if (annotation) this.annotations.push(annotation)
@@ -129,10 +128,10 @@ class ChoiceEncoder {
     this.reasoning += this.reasoning === "" ? text : BETWEEN_THOUGHTS + text
   }
 
-  private call({ id, name, arguments: said, input }: ToolCallPart): Json {
+  private call({ id, name, arguments: args, input }: ToolCallPart): Json {
     const known = callId(id, { context: this.context, index: this.callsBefore + this.calls.length })
-    if (input === "text") return { id: known, type: "custom", custom: { name, input: said } }
-    return { id: known, type: "function", function: { name, arguments: said } }
+    if (input === "text") return { id: known, type: "custom", custom: { name, input: args } }
+    return { id: known, type: "function", function: { name, arguments: args } }
   }
 
   private show(member: { [name: string]: object }): void {

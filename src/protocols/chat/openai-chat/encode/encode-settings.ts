@@ -1,4 +1,4 @@
-// Settings as members of a request, in a fixed order. What has no counterpart is named as lost, or refused.
+// Encodes settings in a fixed order. Those without a counterpart are reported as lost, or refused.
 
 import type {
   ChatRequest,
@@ -10,30 +10,31 @@ import { effortOf, nearestEffort } from "../../../../canonical/chat/reasoning-ef
 import type { Json } from "../../../../canonical/json.ts"
 import { approximated, dropped } from "../../../losses.ts"
 import type { JsonDraft } from "../../../openai/field-reader.ts"
-import { SPOKEN } from "../audio-format.ts"
+import { OUTPUT_AUDIO } from "../audio-format.ts"
 import { type ChatEncodeContext, unsupportedSetting } from "./encode-context.ts"
 
 const MAX_STOPS = 4
 const MAX_ALTERNATIVES = 20
 
-export function encodeSettings(request: ChatRequest, saying: ChatEncodeContext): JsonDraft {
+export function encodeSettings(request: ChatRequest, encodeContext: ChatEncodeContext): JsonDraft {
   const { settings } = request
-  const { written } = saying
-  const { losses } = saying.context
-  const limit = limitMember(saying)
-  if (settings.topK !== undefined && !saying.own) losses.push(dropped.hint("topK", "chat completions has no top_k"))
+  const { written } = encodeContext
+  const { losses } = encodeContext.context
+  const limit = limitMember(encodeContext)
+  if (settings.topK !== undefined && !encodeContext.own)
+    losses.push(dropped.hint("topK", "chat completions has no top_k"))
   const members: { readonly [name: string]: Json | undefined } = {
     [limit]: settings.maxOutputTokens,
-    ...encodeSampling(settings, saying),
-    stop: encodeStop(settings, saying),
+    ...encodeSampling(settings, encodeContext),
+    stop: encodeStop(settings, encodeContext),
     seed: settings.seed,
     n: settings.candidates,
-    ...encodeLogprobs(settings, saying),
-    response_format: settings.format && encodeFormat(settings.format, saying),
-    ...encodeReasoning(settings.reasoning, saying),
-    parallel_tool_calls: saying.own || request.tools.length > 0 ? settings.parallelToolCalls : undefined,
+    ...encodeLogprobs(settings, encodeContext),
+    response_format: settings.format && encodeFormat(settings.format, encodeContext),
+    ...encodeReasoning(settings.reasoning, encodeContext),
+    parallel_tool_calls: encodeContext.own || request.tools.length > 0 ? settings.parallelToolCalls : undefined,
     verbosity: settings.verbosity,
-    ...encodeModalities(settings, saying),
+    ...encodeModalities(settings, encodeContext),
     prompt_cache_key: settings.cacheKey,
     [written.endUser ?? "user"]: settings.endUser,
   }
@@ -42,10 +43,10 @@ export function encodeSettings(request: ChatRequest, saying: ChatEncodeContext):
   return draft
 }
 
-/** Of the members that the host knows: models that reason refuse the older one at OpenAI. */
+/** The first member that the host knows: at OpenAI, reasoning models refuse the older one. */
 function limitMember({ written, context: { reasons, limitMembers = ["max_tokens"] } }: ChatEncodeContext): string {
-  const wished = written.limit ?? (reasons ? "max_completion_tokens" : "max_tokens")
-  return limitMembers.includes(wished) ? wished : (limitMembers[0] ?? wished)
+  const preferred = written.limit ?? (reasons ? "max_completion_tokens" : "max_tokens")
+  return limitMembers.includes(preferred) ? preferred : (limitMembers[0] ?? preferred)
 }
 
 function encodeSampling(
@@ -111,10 +112,13 @@ function encodeFormat(format: OutputFormat, { written: { plain } }: ChatEncodeCo
   }
 }
 
-function encodeReasoning(wish: ReasoningSettings | undefined, { own, written, context }: ChatEncodeContext): JsonDraft {
+function encodeReasoning(
+  reasoning: ReasoningSettings | undefined,
+  { own, written, context }: ChatEncodeContext,
+): JsonDraft {
   if (written.plain?.reasoning) return { reasoning: written.plain.reasoning }
-  if (!wish) return {}
-  const { effort, budgetTokens, show } = wish
+  if (!reasoning) return {}
+  const { effort, budgetTokens, show } = reasoning
   if (own) return effort ? { reasoning_effort: effort } : {}
   const { losses, reasons } = context
   if (show) losses.push(dropped.hint("reasoning.show", "the provider decides whether reasoning is shown"))
@@ -145,5 +149,5 @@ function encodeModalities({ modalities }: ChatSettings, { own, context }: ChatEn
   }
   if (!modalities.includes("audio")) return {}
   context.losses.push(approximated.hint("modalities", "a voice is required, so the gateway chose one"))
-  return { modalities: ["text", "audio"], audio: { voice: "alloy", format: SPOKEN.format } }
+  return { modalities: ["text", "audio"], audio: { voice: "alloy", format: OUTPUT_AUDIO.format } }
 }

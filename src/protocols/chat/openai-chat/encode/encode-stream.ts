@@ -1,6 +1,5 @@
-// Canonical events as the chunks of a chat completions stream. Parts may grow side by side here, so each event leaves
-// as soon as it is there. Whatever comes, the first delta of a choice has its role, calls are numbered, each choice ends
-// once and the stream once.
+// Encodes a stream of chat completions chunks. Parts may grow in parallel in this protocol, so each event is sent at
+// once. The first delta of a choice always has its role, calls are numbered, and each choice and the stream end once.
 
 import type { CandidateFinish } from "../../../../canonical/chat/chat-response.ts"
 import type { Citation } from "../../../../canonical/chat/content-part.ts"
@@ -14,19 +13,18 @@ import { dropped, foreignPaths } from "../../../losses.ts"
 import { encodeAnnotation } from "../citations.ts"
 import { DONE } from "../decode/decode-stream.ts"
 import { errorFrame } from "../errors.ts"
+import { encodeFinish, reportFinish } from "../finish-reasons.ts"
 import { encodeLogprobs } from "../logprobs.ts"
 import { PROTOCOL } from "../passthrough-fields.ts"
 import { encodeUsage } from "../usage.ts"
 import {
-  asksLegacy,
   BETWEEN_THOUGHTS,
   callId,
   completionId,
-  finishWord,
   mediaMember,
   ONE_CALL,
-  reportFinish,
   reportPart,
+  requestsLegacy,
   unsupportedReason,
 } from "./encode-response-common.ts"
 
@@ -34,15 +32,15 @@ export function encodeStream(context: ClientResponseContext): StreamWriter {
   return new ChatStreamEncoder(context)
 }
 
-/** One part of a choice: how what it grows by is written. */
+/** One part of a choice, with the JSON around its deltas. */
 interface OpenChatPart {
-  /** The JSON before and after its text; undefined for parts that are not told. */
+  /** The JSON before and after its text; undefined for parts that are not written. */
   readonly around: readonly [before: string, after: string] | undefined
   readonly kind: PartStart["kind"]
-  /** Where its text begins in the text of the choice. */
+  /** The start of its text in the text of the choice. */
   readonly start: number
   grown: boolean
-  /** What is cited for all of its text, which is not all there yet. */
+  /** Citations for its whole text, which is not complete yet. */
   readonly cited: Citation[]
 }
 
@@ -67,9 +65,9 @@ class ChatStreamEncoder implements StreamWriter {
   private readonly isLegacy: boolean
 
   constructor(private readonly context: ClientResponseContext) {
-    this.isLegacy = asksLegacy(context)
-    // OpenAI's own chunks say so where usage was asked for.
-    this.tail = context.usageAsked ? `],"usage":null}\n\n` : "]}\n\n"
+    this.isLegacy = requestsLegacy(context)
+    // OpenAI's own chunks have this member if usage was requested.
+    this.tail = context.usageRequested ? `],"usage":null}\n\n` : "]}\n\n"
   }
 
   push(event: StreamEvent): string[] {
@@ -80,11 +78,11 @@ class ChatStreamEncoder implements StreamWriter {
     else if (event.type === "usage") this.usage = event.usage
     else if (event.type === "stream-end") this.end(out)
     else if (event.type === "foreign") this.loseForeign(event)
-    else this.tell(event, out)
+    else this.encodeEvent(event, out)
     return out
   }
 
-  /** A stream that stops short has no end of its own. */
+  /** A stream that stops early gets no end. */
   finish(): string[] {
     return []
   }
@@ -111,7 +109,7 @@ class ChatStreamEncoder implements StreamWriter {
     this.head = `data: ${head}`
   }
 
-  private tell(event: Extract<StreamEvent, { candidate: number }>, out: string[]): void {
+  private encodeEvent(event: Extract<StreamEvent, { candidate: number }>, out: string[]): void {
     const choice = this.choiceOf(event.candidate, out)
     if (choice.ended) return
     if (event.type === "part-start") this.start(event, choice, out)
@@ -125,23 +123,23 @@ class ChatStreamEncoder implements StreamWriter {
     const choice = this.choices.get(candidate)
     const open = choice?.parts.get(part)
     if (!choice || choice.ended || !open?.around || text === "") return
-    let said = text
+    let content = text
     if (open.kind === "text") choice.textLength += text.length
     if (open.kind === "reasoning" && !open.grown) {
-      if (choice.thought) said = BETWEEN_THOUGHTS + text
+      if (choice.thought) content = BETWEEN_THOUGHTS + text
       choice.thought = true
     }
     open.grown = true
     if (open.kind === "refusal") choice.refused = true
     const [before, after] = open.around
-    out.push(before + encodeByteText(JSON.stringify(said)) + after)
+    out.push(before + encodeByteText(JSON.stringify(content)) + after)
   }
 
   private start(event: Extract<StreamEvent, { type: "part-start" }>, choice: OpenChoice, out: string[]): void {
     const { candidate, part, start } = event
     const open = { kind: start.kind, start: choice.textLength, grown: false, cited: [] }
-    const told = start.kind === "whole" ? start.part : start
-    const what = unsupportedReason(told)
+    const subject = start.kind === "whole" ? start.part : start
+    const what = unsupportedReason(subject)
     const place = { path: `candidates[${candidate}].parts[${part}]`, losses: this.context.losses }
     if (what !== undefined) reportPart(what, place)
     if (start.kind === "whole") {
@@ -217,7 +215,7 @@ class ChatStreamEncoder implements StreamWriter {
     for (const part of [...choice.parts.keys()]) this.endPart({ candidate: index, part }, choice, out)
     choice.ended = true
     reportFinish(finish, { path: `candidates[${index}]`, losses: this.context.losses })
-    const finish_reason = finishWord(finish, {
+    const finish_reason = encodeFinish(finish, {
       isLegacy: this.isLegacy,
       ...{ hasCalls: choice.calls > 0, refused: choice.refused },
     })
@@ -227,14 +225,14 @@ class ChatStreamEncoder implements StreamWriter {
   private end(out: string[]): void {
     if (this.choices.size === 0) this.choiceOf(0, out)
     for (const [index, choice] of this.choices) if (!choice.ended) this.endChoice(index, choice, undefined, out)
-    if (this.usage && this.context.usageAsked) {
+    if (this.usage && this.context.usageRequested) {
       out.push(`${this.head}],"usage":${JSON.stringify(encodeUsage(this.usage))}}\n\n`)
     }
     out.push(`data: ${DONE}\n\n`)
     this.ended = true
   }
 
-  /** Opens the choice with its role where it is new. */
+  /** Opens a new choice with its role. */
   private choiceOf(index: number, out: string[]): OpenChoice {
     const known = this.choices.get(index)
     if (known) return known

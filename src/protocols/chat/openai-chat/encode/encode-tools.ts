@@ -1,4 +1,4 @@
-// Tools, and which of them shall be called, in this protocol's words.
+// Encodes tools and the choice among them.
 
 import type { ChatRequest, ToolChoice, ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import { isObject, type Json } from "../../../../canonical/json.ts"
@@ -8,23 +8,23 @@ import { isStrict } from "../../../schema/strict-schema.ts"
 import { PROTOCOL, restorePassthrough, writingOf } from "../passthrough-fields.ts"
 import { type ChatEncodeContext, unsupportedSetting, writeMark } from "./encode-context.ts"
 
-export function encodeTools({ tools, toolChoice }: ChatRequest, saying: ChatEncodeContext): JsonDraft {
+export function encodeTools({ tools, toolChoice }: ChatRequest, encodeContext: ChatEncodeContext): JsonDraft {
   const draft: JsonDraft = {}
-  const { legacy, plain } = saying.written
+  const { legacy, plain } = encodeContext.written
   const listed: Json[] = []
-  const said = new Map<string, ToolDefinition["kind"]>()
+  const sentKinds = new Map<string, ToolDefinition["kind"]>()
   for (const tool of tools) {
     if (tool.kind === "hosted" && tool.protocol === PROTOCOL && tool.at === "web_search_options") {
       draft.web_search_options = tool.value
       continue
     }
-    const written = tool.kind === "hosted" ? encodeHosted(tool, saying) : encodeTool(tool, saying)
+    const written = tool.kind === "hosted" ? encodeHosted(tool, encodeContext) : encodeTool(tool, encodeContext)
     if (written === undefined) continue
     listed.push(written)
-    said.set(tool.name, saying.own ? tool.kind : "function")
+    sentKinds.set(tool.name, encodeContext.own ? tool.kind : "function")
   }
   if (listed.length > 0 || plain?.tools) draft[legacy ? "functions" : "tools"] = listed
-  const choice = toolChoice && encodeToolChoice(toolChoice, { said, saying })
+  const choice = toolChoice && encodeToolChoice(toolChoice, { sentKinds, encodeContext })
   if (choice !== undefined) draft[legacy ? "function_call" : "tool_choice"] = choice
   return draft
 }
@@ -41,21 +41,22 @@ function encodeHosted(
   return undefined
 }
 
-function encodeTool(tool: Exclude<ToolDefinition, HostedToolEntry>, saying: ChatEncodeContext): Json {
-  const { losses } = saying.context
+function encodeTool(tool: Exclude<ToolDefinition, HostedToolEntry>, encodeContext: ChatEncodeContext): Json {
+  const { losses } = encodeContext.context
   const at = tool.at ?? ""
   const { word, plain } = writingOf(tool.extra)
-  if (saying.written.legacy) return restorePassthrough(functionOf(tool, saying), tool.extra, { at, losses })
+  if (encodeContext.written.legacy)
+    return restorePassthrough(functionOf(tool, encodeContext), tool.extra, { at, losses })
   const draft: JsonDraft = plain?.type === "none" ? {} : { type: "function" }
-  if (tool.kind === "custom" && saying.own) {
+  if (tool.kind === "custom" && encodeContext.own) {
     draft.type = "custom"
     draft.custom = {
       name: tool.name,
       ...(tool.description !== undefined && { description: tool.description }),
       ...(tool.format !== undefined && { format: tool.format }),
     }
-  } else draft.function = functionOf(tool, saying)
-  writeMark(draft, tool, { word, saying })
+  } else draft.function = functionOf(tool, encodeContext)
+  writeMark(draft, tool, { word, encodeContext })
   return restorePassthrough(draft, tool.extra, { at, losses })
 }
 
@@ -69,7 +70,7 @@ const ONE_STRING: Json = {
 function functionOf(tool: Exclude<ToolDefinition, HostedToolEntry>, { own, context }: ChatEncodeContext): JsonDraft {
   const named = { name: tool.name, ...(tool.description !== undefined && { description: tool.description }) }
   if (tool.kind === "custom") {
-    // Of the hosts that are spoken to in chat completions only OpenAI's own knows tools that take text.
+    // Only OpenAI's own host of chat completions knows tools with text input.
     const weight = isObject(tool.format) && tool.format.type !== "text" ? "meaning" : "hint"
     const why = "a plain-text tool becomes a function with one string parameter"
     context.losses.push(approximated[weight](tool.at ?? "", why))
@@ -88,32 +89,35 @@ function functionOf(tool: Exclude<ToolDefinition, HostedToolEntry>, { own, conte
   }
 }
 
-/** What takes an object must say so here. */
+/** A schema must state that it is an object. */
 function objectSchema(schema: Json | undefined): Json | undefined {
   if (!isObject(schema) || schema.type !== undefined) return schema
   return { type: "object", ...(schema.properties === undefined && { properties: {} }), ...schema }
 }
 
 interface ToolChoiceContext {
-  readonly said: ReadonlyMap<string, ToolDefinition["kind"]>
-  readonly saying: ChatEncodeContext
+  readonly sentKinds: ReadonlyMap<string, ToolDefinition["kind"]>
+  readonly encodeContext: ChatEncodeContext
 }
 
-function encodeToolChoice(choice: ToolChoice, { said, saying }: ToolChoiceContext): Json | undefined {
-  const missing = (names: readonly string[]) => !saying.own && !names.some((name) => said.has(name))
+function encodeToolChoice(choice: ToolChoice, { sentKinds, encodeContext }: ToolChoiceContext): Json | undefined {
+  const missing = (names: readonly string[]) => !encodeContext.own && !names.some((name) => sentKinds.has(name))
   if (choice.mode === "tool") {
     if (missing([choice.name])) throw missingForcedTool()
-    return saying.written.legacy ? { name: choice.name } : encodeToolName(choice.name, said)
+    return encodeContext.written.legacy ? { name: choice.name } : encodeToolName(choice.name, sentKinds)
   }
   if (choice.mode === "some") {
     if (choice.required && missing(choice.names)) throw missingForcedTool()
-    const names = saying.own ? choice.names : choice.names.filter((name) => said.has(name))
-    if (names.length === 0) return said.size > 0 ? "none" : undefined
+    const names = encodeContext.own ? choice.names : choice.names.filter((name) => sentKinds.has(name))
+    if (names.length === 0) return sentKinds.size > 0 ? "none" : undefined
     const mode = choice.required ? "required" : "auto"
-    return { type: "allowed_tools", allowed_tools: { mode, tools: names.map((name) => encodeToolName(name, said)) } }
+    return {
+      type: "allowed_tools",
+      allowed_tools: { mode, tools: names.map((name) => encodeToolName(name, sentKinds)) },
+    }
   }
-  // Without a tool there is nothing to choose, and to say so is refused.
-  if (!saying.own && said.size === 0) {
+  // Without tools, a tool choice is refused.
+  if (!encodeContext.own && sentKinds.size === 0) {
     if (choice.mode === "required") throw missingForcedTool()
     return undefined
   }
@@ -127,6 +131,8 @@ function missingForcedTool(): Error {
   )
 }
 
-function encodeToolName(name: string, said: ToolChoiceContext["said"]): Json {
-  return said.get(name) === "custom" ? { type: "custom", custom: { name } } : { type: "function", function: { name } }
+function encodeToolName(name: string, sentKinds: ToolChoiceContext["sentKinds"]): Json {
+  return sentKinds.get(name) === "custom"
+    ? { type: "custom", custom: { name } }
+    : { type: "function", function: { name } }
 }

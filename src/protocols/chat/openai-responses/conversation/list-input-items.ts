@@ -1,4 +1,4 @@
-// The list of what was said to a response: every item whole, with an id, and a page of them at a time.
+// Lists the input items of a response: complete, with ids, and in pages.
 import { GatewayError } from "../../../../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 
@@ -11,9 +11,9 @@ interface InputListSource {
 const MAX_LIMIT = 100
 const USUAL_LIMIT = 20
 
-export function listInput(asked: InputListSource, query: URLSearchParams): Json {
+export function listInput(source: InputListSource, query: URLSearchParams): Json {
   const limit = limitIn(query)
-  const items = itemsOf(asked)
+  const items = itemsOf(source)
   if (orderIn(query) === "desc") items.reverse()
   const after = query.get("after")
   const last = after === null ? -1 : items.findIndex(({ id }) => id === after)
@@ -41,7 +41,7 @@ function invalid(param: string, must: string): GatewayError {
   return new GatewayError("invalid_parameter", `\`${param}\` ${must}.`, { param })
 }
 
-/** What ids begin with, by the type of their item. */
+/** Id prefixes by item type. */
 const PREFIXES: Readonly<Record<string, string>> = {
   message: "msg",
   reasoning: "rs",
@@ -53,14 +53,14 @@ function itemsOf({ responseId, input }: InputListSource): (JsonObject & { readon
   const items: readonly Json[] = Array.isArray(input) ? input : [{ role: "user", content: input }]
   return items.filter(isObject).map((item, index) => {
     const type = typeof item.type === "string" ? item.type : "message"
-    const made = `${PREFIXES[type] ?? "item"}_${responseId.replace(/^resp_/, "")}_${index}`
-    const id = typeof item.id === "string" && item.id !== "" ? item.id : made
+    const generated = `${PREFIXES[type] ?? "item"}_${responseId.replace(/^resp_/, "")}_${index}`
+    const id = typeof item.id === "string" && item.id !== "" ? item.id : generated
     const whole = type === "message" ? { status: "completed", ...item, content: contentOf(item) } : item
     return { ...whole, type, id }
   })
 }
 
-/** A text alone as the one part that says the same. */
+/** A plain text as a list of one part. */
 function contentOf({ role, content }: JsonObject): Json {
   if (typeof content !== "string") return content ?? []
   if (role !== "assistant") return [{ type: "input_text", text: content }]

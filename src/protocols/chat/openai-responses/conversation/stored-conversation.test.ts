@@ -9,7 +9,7 @@ import { conversation } from "./stored-conversation.ts"
 
 const { inputOf, continued, itemsOf, answerIn, listInput } = conversation
 
-function told(json: string) {
+function toDocument(json: string) {
   const text = encodeByteText(json)
   const outlined = outlineJson(text)
   if (!outlined) throw new Error("no object")
@@ -19,33 +19,33 @@ function told(json: string) {
 const bytesOf = (text: string) => fromByteText(encodeByteText(text))
 const user = (content: Json) => ({ type: "message", role: "user", content })
 
-describe("a request that goes on", () => {
+describe("continuing a conversation", () => {
   const items = fc.array(fc.record({ role: fc.constant("user"), content: fc.string({ unit: "binary" }) }))
   const input = fc.oneof(fc.string({ unit: "binary" }), items)
   const space = fc.constantFrom(undefined, 2)
 
-  test("a request that goes on says all that was said before it, then its own, and names no earlier response", () => {
+  test("a continued request has the earlier items, then its own, and names no earlier response", () => {
     fc.assert(
       fc.property(items, input, space, (before, own, spaces) => {
         const body = { model: "a/b", previous_response_id: "resp_1", input: own, tools: [] }
-        const text = continued(told(JSON.stringify(body, null, spaces)), asciiOf(before).slice(1, -1))
-        const said = typeof own === "string" ? [user(own)] : own
-        expect(JSON.parse(decodeByteText(text))).toEqual({ model: "a/b", input: [...before, ...said], tools: [] })
+        const text = continued(toDocument(JSON.stringify(body, null, spaces)), asciiOf(before).slice(1, -1))
+        const ownItems = typeof own === "string" ? [user(own)] : own
+        expect(JSON.parse(decodeByteText(text))).toEqual({ model: "a/b", input: [...before, ...ownItems], tools: [] })
       }),
     )
   })
 
-  test("a request that goes on keeps every byte of its own", () => {
+  test("a continued request keeps every byte of its own", () => {
     const own =
       '{"previous_response_id" : "r", "input": [ {"role":"user", "content":"h\\u00e9 ö", "n":1.0} ] , "x":1E2}'
     const expected = '{"input": [{"a":1}, {"role":"user", "content":"h\\u00e9 ö", "n":1.0} ] , "x":1E2}'
-    expect(decodeByteText(continued(told(own), '{"a":1}'))).toBe(expected)
+    expect(decodeByteText(continued(toDocument(own), '{"a":1}'))).toBe(expected)
   })
 })
 
-test("what a request says itself is kept as it wrote it", () => {
-  expect(inputOf(told('{"model":"m","input": [ 1.0 ],"x":2}'))).toBe("[ 1.0 ]")
-  expect(inputOf(told('{"input":"hi"}'))).toBe('"hi"')
+test("a request's own input is stored as it was written", () => {
+  expect(inputOf(toDocument('{"model":"m","input": [ 1.0 ],"x":2}'))).toBe("[ 1.0 ]")
+  expect(inputOf(toDocument('{"input":"hi"}'))).toBe('"hi"')
 })
 
 test("a continued turn holds the earlier input and output, without unreadable reasoning", () => {
@@ -56,11 +56,11 @@ test("a continued turn holds the earlier input and output, without unreadable re
   expect(itemsOf({ input: [user("a"), user("b")], response: {} })).toEqual([user("a"), user("b")])
 })
 
-describe("of an answer is left", () => {
+describe("the stored response", () => {
   const event = (type: string, response: JsonObject) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: 1, response })}\n\n`
 
-  test("the response that says it is kept, whole or as the last event tells it", () => {
+  test("a response to be stored is found in a whole body and in the last event of a stream", () => {
     const response = { id: "resp_1", store: true, output: ["ö"] }
     const left = (text: string) => JSON.parse(decodeByteText(answerIn(bytesOf(text)) ?? "null"))
     expect(left(JSON.stringify(response))).toEqual(response)
@@ -70,7 +70,7 @@ describe("of an answer is left", () => {
     }
   })
 
-  test("nothing where it says that it is not, or did not come to its end", () => {
+  test("a response is not stored if it says so or is incomplete", () => {
     const cases = [
       '{"id":"resp_1","store":false}',
       '{"id":"resp_1"}',
@@ -84,7 +84,7 @@ describe("of an answer is left", () => {
   })
 })
 
-describe("the list of what was said", () => {
+describe("the list of input items", () => {
   const responseId = "resp_abc"
   const list = (input: Json, query = "") =>
     listInput({ responseId, input }, new URLSearchParams(query)) as {
@@ -94,7 +94,7 @@ describe("the list of what was said", () => {
       has_more: boolean
     }
 
-  test("the list of what was said gives every item a type, an id and parts, and leaves what it has", () => {
+  test("every listed item has a type, an id and parts, and keeps its own members", () => {
     const call = { type: "function_call_output", call_id: "c", output: "x" }
     const { data } = list([{ role: "assistant", content: "yes" }, call, { ...user([]), id: "mine" }], "order=asc")
     expect(data).toEqual([
@@ -108,7 +108,7 @@ describe("the list of what was said", () => {
     expect(list("hi").data).toMatchObject([{ type: "message", role: "user", content: [{ type: "input_text" }] }])
   })
 
-  test("the list of what was said has pages that hold every item once, in the order asked for", () => {
+  test("the pages of the list have every item once, in the requested order", () => {
     fc.assert(
       fc.property(
         fc.nat(40),
@@ -132,7 +132,7 @@ describe("the list of what was said", () => {
     )
   })
 
-  test("the list of what was said is refused where it is asked for in ways there are not", () => {
+  test("an invalid query of the list is refused", () => {
     for (const [query, param] of [
       ["limit=0", "limit"],
       ["limit=101", "limit"],

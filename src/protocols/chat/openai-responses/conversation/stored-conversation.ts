@@ -1,5 +1,5 @@
-// Conversations that the gateway keeps, in the words of this protocol: what a request adds to one, how one goes on in the
-// next request, and what an answer leaves of itself. Texts are byte text.
+// Stored conversations in this protocol: adding a request's items, continuing one in the next request, and extracting
+// the response from an answer. Texts are byte text.
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 import { toByteText } from "../../../../transport/json/byte-text.ts"
 import { findMember, type JsonOutline, outlineJson } from "../../../../transport/json/json-scan.ts"
@@ -8,13 +8,13 @@ import { decodeSse } from "../../../../transport/streams/sse.ts"
 import { memberValue } from "../../../response-member.ts"
 import { listInput } from "./list-input-items.ts"
 
-/** A request's text, and where its members stand. */
+/** A request's text and its outline. */
 interface RequestDocument {
   readonly text: string
   readonly outline: JsonOutline
 }
 
-/** What was said in one turn. */
+/** The input and the response of one turn. */
 interface StoredTurn {
   /** As the request had it. */
   readonly input: Json
@@ -34,28 +34,28 @@ export const conversation = {
   listInput,
 }
 
-/** What the request says itself, as it wrote it. */
+/** The request's own input, as it was written. */
 function inputOf({ text, outline: outlined }: RequestDocument): string {
   const input = findMember(outlined, "input")
   return input ? text.slice(input.valueStart, input.end) : "[]"
 }
 
 /** The request with these items, joined by commas, before its own, so that it names no earlier response any more. */
-function prependItems(told: RequestDocument, items: string): string {
-  const input = inputOf(told)
+function prependItems(document: RequestDocument, items: string): string {
+  const input = inputOf(document)
   const own = input.startsWith("[") ? input.slice(1) : `${messageOf(input)}]`
   const isAlone = items === "" || /^\s*\]$/.test(own)
   return spliceJson(
-    told.text,
+    document.text,
     [
       { path: ["input"], set: `[${items}${isAlone ? "" : ","}${own}` },
       { path: ["previous_response_id"], remove: true },
     ],
-    told.outline,
+    document.outline,
   )
 }
 
-/** The request with items in the place of those that only name them, by their place in the input. */
+/** Replaces item references in the input with the items themselves. */
 function resolveItemReferences({ text }: RequestDocument, items: ReadonlyMap<number, Json>): string {
   return mapElements(text, "input", (element, index) => {
     const item = items.get(index)
@@ -64,22 +64,22 @@ function resolveItemReferences({ text }: RequestDocument, items: ReadonlyMap<num
   })
 }
 
-/** A request's input that is one text says what this message does. */
+/** The message that is equivalent to a plain-text input. */
 function messageOf(text: string): string {
   return `{"type":"message","role":"user","content":${text}}`
 }
 
-/** What stands before the next turn's input. */
+/** The items before the next turn's input. */
 function itemsOf({ input, response }: StoredTurn): Json[] {
-  const asked: readonly Json[] = Array.isArray(input) ? input : [{ type: "message", role: "user", content: input }]
+  const inputItems: readonly Json[] = Array.isArray(input) ? input : [{ type: "message", role: "user", content: input }]
   const answered: readonly Json[] = Array.isArray(response.output) ? response.output : []
-  return [...asked, ...answered.filter(isGivenBack)]
+  return [...inputItems, ...answered.filter(isGivenBack)]
 }
 
 /** More items of one response are not found by their ids. */
 const MAX_ITEMS = 1000
 
-/** The ids of the items that a response, as JSON, holds. */
+/** The item ids in a response's JSON. */
 function itemIdsIn(response: string): string[] {
   const outlined = outlineJson(response)
   const output = outlined && memberValue(response, outlined, "output")
@@ -96,12 +96,12 @@ function idOf(item: Json): string | undefined {
   return isObject(item) && typeof item.id === "string" && item.id !== "" ? item.id : undefined
 }
 
-/** Reasoning that is not sealed is known to nobody where nothing is kept, and would be refused. */
+/** Unsealed reasoning is unknown to a provider that stores nothing, which would refuse it. */
 function isGivenBack(item: Json): boolean {
   return !(isObject(item) && item.type === "reasoning" && typeof item.encrypted_content !== "string")
 }
 
-/** The response in the last bytes of an answer, as JSON; undefined where it says that it is not kept. */
+/** The response in the last bytes of an answer, as JSON; undefined if it is not stored. */
 function responseInBytes(bytes: Uint8Array): string | undefined {
   const text = toByteText(bytes)
   const response = text.startsWith("{") ? text : endingIn(text)
@@ -109,7 +109,7 @@ function responseInBytes(bytes: Uint8Array): string | undefined {
   return response !== undefined && outlined && memberValue(response, outlined, "store") === true ? response : undefined
 }
 
-/** What the event holds that ends a stream. */
+/** The response in the event that ends a stream. */
 function endingIn(text: string): string | undefined {
   const frames = decodeSse()
   for (const { data = "" } of [...frames.push(text), ...frames.finish()].reverse()) {

@@ -1,5 +1,5 @@
-// Calls among the items of an answer: which items are one, what it was made with, and what came of those that the
-// provider ran itself. What came of them is kept as the whole item, for clients of this protocol.
+// Decodes calls among the output items: their arguments, and the results of calls that the provider ran. The result
+// keeps the whole item, for clients of this protocol.
 
 import type { MediaPart, ToolResultPart } from "../../../../canonical/chat/content-part.ts"
 import type { PartStart } from "../../../../canonical/chat/stream-event.ts"
@@ -11,15 +11,16 @@ import { flatName } from "../tools/tool-namespaces.ts"
 type OutputCallStart = Extract<PartStart, { kind: "tool-call" }>
 
 /**
- * The start of a call, for items that are one: the client's own, or one the provider runs. `customTools` are the tools
- * with text input that the request declares, where they are known: xAI tells its own searches as calls of such tools.
+ * The start of a call, for items that are calls: of the client's tools, or of tools that the provider runs.
+ * `customTools` are the tools with text input that the request declares, if known: xAI reports its own searches as
+ * calls of such tools.
  */
 export function callIn(item: JsonObject, customTools?: ReadonlySet<string>): OutputCallStart | undefined {
   const { type, call_id, id, name, namespace, server_label } = item
   if (typeof type !== "string" || !type.endsWith("_call")) return undefined
   const isCustom = type === "custom_tool_call"
   const isShell = type === "local_shell_call"
-  // xAI names the functions behind its own tools.
+  // xAI names the functions of its own tools.
   const isNamed = type === "function_call" || isCustom || type === "mcp_call"
   const inner = isShell ? LOCAL_SHELL : (isNamed && word(name)) || type
   const whole = typeof namespace === "string" && namespace !== "" ? flatName(namespace, inner) : inner
@@ -35,7 +36,7 @@ export function callIn(item: JsonObject, customTools?: ReadonlySet<string>): Out
 }
 
 interface HostedRun {
-  /** What it was made with, as text. */
+  /** The call's arguments, as text. */
   readonly arguments: string
   readonly result?: ToolResultPart | MediaPart
 }
@@ -50,12 +51,12 @@ export function hostedRunIn(item: JsonObject, call: OutputCallStart): HostedRun 
 
 function shellArguments(action: Json | undefined): string {
   if (!isObject(action)) return ""
-  const { type: _, ...said } = action
-  return JSON.stringify(said)
+  const { type: _, ...args } = action
+  return JSON.stringify(args)
 }
 
-function hostedArguments({ arguments: said, input, code, action, queries }: JsonObject): string {
-  if (typeof said === "string") return said
+function hostedArguments({ arguments: args, input, code, action, queries }: JsonObject): string {
+  if (typeof args === "string") return args
   if (typeof input === "string") return input
   if (typeof code === "string") return code
   if (isObject(action)) return JSON.stringify(action)
@@ -67,8 +68,8 @@ function resultIn(item: JsonObject, { id: callId, name }: OutputCallStart): Tool
   const value = { kind: "foreign", protocol: PROTOCOL, value: item } as const
   const result = { kind: "tool-result", callId, name, isError } as const
   if (item.type !== "mcp_call") return { ...result, parts: [value] }
-  const said = typeof item.output === "string" ? item.output : errorText(item.error)
-  return { ...result, parts: [value, { kind: "text", text: said }], isRemote: true }
+  const resultText = typeof item.output === "string" ? item.output : errorText(item.error)
+  return { ...result, parts: [value, { kind: "text", text: resultText }], isRemote: true }
 }
 
 function errorText(error: Json | undefined): string {

@@ -13,13 +13,13 @@ export interface DecodedItemContent {
 }
 
 interface ContentLocation {
-  /** The path of the member that holds it. */
+  /** The path of its parent member. */
   readonly at: string
-  /** What texts are called here. */
+  /** The type of texts at this position. */
   readonly word: "input_text" | "output_text"
 }
 
-/** What is no content of this protocol is undefined, and rides along. */
+/** Undefined if the value is not content of this protocol; then it passes through. */
 export function decodeContent(content: Json, place: ContentLocation): DecodedItemContent | undefined {
   if (content === "") return { parts: [], written: { content: "empty" } }
   if (typeof content === "string") return { parts: [{ kind: "text", at: place.at, text: content }], written: {} }
@@ -32,10 +32,10 @@ function decodePart(value: Json, { at, word }: ContentLocation): ContentPart {
   if (!isObject(value) || typeof value.type !== "string") return foreign
   const fields = new FieldReader(value)
   const type = fields.take("type", text) ?? ""
-  const said = PARTS[type]?.(fields, value)
-  if (!said) return foreign
+  const decoded = PARTS[type]?.(fields, value)
+  if (!decoded) return foreign
   const mark = decodeMark(fields)
-  const { written, ...part } = said
+  const { written, ...part } = decoded
   const isOther = part.kind === "text" && type !== word
   const extra = ownExtra(fields.rest(), { ...written, ...(isOther && { word: type }) })
   return { ...part, at, ...(mark && { cacheMark: mark }), ...(extra && { extra }) }
@@ -49,8 +49,8 @@ const PARTS: Readonly<
   input_text: textPart,
   output_text: textPart,
   refusal(fields) {
-    const said = fields.take("refusal", text)
-    return said === undefined ? undefined : { kind: "refusal", text: said }
+    const value = fields.take("refusal", text)
+    return value === undefined ? undefined : { kind: "refusal", text: value }
   },
   input_image(fields) {
     const url = fields.take("image_url", text)
@@ -75,15 +75,15 @@ const PARTS: Readonly<
 }
 
 function textPart(fields: FieldReader): DecodedResponsesPart | undefined {
-  const said = fields.take("text", text)
+  const value = fields.take("text", text)
   const annotations = fields.take("annotations", list)
   const logprobs = fields.take("logprobs", list)
-  if (said === undefined) return undefined
+  if (value === undefined) return undefined
   const citations = decodeAnnotations(annotations)
   const plain = { ...(annotations && { annotations }), ...(logprobs && { logprobs }) }
   return {
     kind: "text",
-    text: said,
+    text: value,
     ...(citations.length > 0 && { citations }),
     ...(Object.keys(plain).length > 0 && { written: { plain } }),
   }
@@ -107,7 +107,7 @@ function decodeFile(fields: FieldReader): DecodedResponsesPart | undefined {
   }
   const source = sourceOf(data)
   if (source.at === "inline") return document(source)
-  // The bare text of a file, without a word on what it is of: nearly always this.
+  // Bare base64 without a media type is nearly always a PDF.
   const bare: MediaSource = { at: "inline", mediaType: "application/pdf", base64: data }
   return { ...document(bare), written: { word: "bare" } }
 }

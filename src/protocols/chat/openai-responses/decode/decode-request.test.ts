@@ -5,20 +5,20 @@ import type { Json, JsonObject } from "../../../../canonical/json.ts"
 import { decoded } from "../codec.fixture.ts"
 import { encloseCallSeal } from "../seals.ts"
 
-const ask = (more: JsonObject) => decoded({ model: "a/b", input: "hi", ...more })
+const decodeWith = (more: JsonObject) => decoded({ model: "a/b", input: "hi", ...more })
 const talk = (...input: Json[]) => decoded({ model: "a/b", input })
 
-/** Turns as they read to another protocol: without what rides along. */
-function said({ turns }: ChatRequest): unknown {
+/** Turns as other protocols see them: without passthrough fields. */
+function turnsOf({ turns }: ChatRequest): unknown {
   return turns.map(({ role, parts }) => [role, ...parts.map(({ extra: _, ...part }) => part)])
 }
 
-describe("what is said", () => {
+describe("the input", () => {
   test("input that is a string is a user turn", () => {
-    expect(said(ask({}))).toEqual([["user", { kind: "text", at: "input", text: "hi" }]])
+    expect(turnsOf(decodeWith({}))).toEqual([["user", { kind: "text", at: "input", text: "hi" }]])
   })
 
-  test("in items is a turn each, where it stood", () => {
+  test("each input item is a turn with its path", () => {
     const request = talk(
       { type: "message", role: "user", content: [{ type: "input_text", text: "a" }] },
       {
@@ -30,7 +30,7 @@ describe("what is said", () => {
       },
       { role: "developer", content: "d" },
     )
-    expect(said(request)).toEqual([
+    expect(turnsOf(request)).toEqual([
       ["user", { kind: "text", at: "input[0].content[0]", text: "a" }],
       [
         "assistant",
@@ -69,7 +69,7 @@ describe("what is said", () => {
     expect(turns).toHaveLength(1)
   })
 
-  test("with pictures, files and sound", () => {
+  test("images, files and audio are decoded", () => {
     const content = [
       { type: "input_image", image_url: "data:image/png;base64,AAAA", detail: "low" },
       { type: "input_image", image_url: "https://x/y.png" },
@@ -79,7 +79,7 @@ describe("what is said", () => {
       { type: "input_audio", input_audio: { data: "AAAA", format: "mp3" } },
       { type: "input_text", text: "x", prompt_cache_breakpoint: { mode: "explicit" } },
     ]
-    expect(said(talk({ role: "user", content }))).toMatchObject([
+    expect(turnsOf(talk({ role: "user", content }))).toMatchObject([
       [
         "user",
         { media: "image", source: { at: "inline", mediaType: "image/png", base64: "AAAA" }, detail: "low" },
@@ -98,8 +98,8 @@ describe("what is said", () => {
   })
 })
 
-describe("calls", () => {
-  test("calls of functions, of tools in a set, of tools that take text, and of the shell", () => {
+describe("calls and results", () => {
+  test("calls of functions, of namespaced tools, of tools with text input, and of the shell are decoded", () => {
     const request = talk(
       { type: "function_call", id: "fc_1", call_id: "1", name: "f", arguments: "{}", status: "completed" },
       { type: "function_call", call_id: "2", name: "open", namespace: "agents", arguments: "{}" },
@@ -113,7 +113,7 @@ describe("calls", () => {
       },
     )
     const call = { kind: "tool-call", runsAt: "client" }
-    expect(said(request)).toEqual([
+    expect(turnsOf(request)).toEqual([
       ["assistant", { ...call, at: "input[0]", id: "1", name: "f", arguments: "{}" }],
       ["assistant", { ...call, at: "input[1]", id: "2", name: "agents__open", arguments: "{}" }],
       ["assistant", { ...call, at: "input[2]", id: "3", name: "patch", arguments: "*** Begin", input: "text" }],
@@ -139,7 +139,7 @@ describe("calls", () => {
       { type: "local_shell_call_output", id: "4", output: "{}" },
     )
     const result = { kind: "tool-result", isError: false }
-    expect(said(request)).toEqual([
+    expect(turnsOf(request)).toEqual([
       ["user", { ...result, at: "input[0]", callId: "1", parts: [{ kind: "text", at: "input[0].output", text: "r" }] }],
       [
         "user",
@@ -164,9 +164,9 @@ describe("calls", () => {
     ])
   })
 
-  test("calls of the vendor's own tools are blocks only this protocol knows", () => {
+  test("calls of the vendor's own tools are foreign parts", () => {
     const item = { type: "web_search_call", id: "ws_1", status: "completed" }
-    expect(said(talk(item))).toEqual([
+    expect(turnsOf(talk(item))).toEqual([
       ["assistant", { kind: "foreign", at: "input[0]", protocol: "openai-responses", value: item }],
     ])
   })
@@ -178,7 +178,7 @@ describe("reasoning", () => {
     { type: "summary_text", text: "b" },
   ]
 
-  test("reasoning is what was shown of it, with its seal", () => {
+  test("reasoning is decoded with its visible text and its seal", () => {
     const [turn] = talk({ type: "reasoning", id: "rs_1", summary, encrypted_content: "enc" }).turns
     expect(turn?.parts[0]).toMatchObject({
       kind: "reasoning",
@@ -197,7 +197,7 @@ describe("reasoning", () => {
     expect(hidden?.parts[0]).toMatchObject({ form: "hidden", text: "" })
   })
 
-  test("that another provider sealed is that one's", () => {
+  test("reasoning sealed by another provider keeps its minter", () => {
     const sealed = { mintedBy: "anthropic", data: "sig" }
     const [turn] = talk({ type: "reasoning", id: "rs_1", summary, encrypted_content: encloseSeal(sealed) }).turns
     expect(turn?.parts).toEqual([{ kind: "reasoning", at: "input[0]", form: "summary", text: "a\n\nb", sealed }])
@@ -226,7 +226,7 @@ describe("tools", () => {
     ],
   }
   const search = { type: "web_search", external_web_access: false }
-  const request = ask({
+  const request = decodeWith({
     tools: [
       { type: "function", name: "f", parameters: {}, strict: true },
       { type: "custom", name: "patch", format: { type: "text" } },
@@ -241,7 +241,7 @@ describe("tools", () => {
     },
   })
 
-  test("tools are functions, tools that take text, and those the vendor runs", () => {
+  test("functions, tools with text input and hosted tools are decoded", () => {
     expect(request.tools).toMatchObject([
       { kind: "function", at: "tools[0]", name: "f", parameters: {}, strict: true },
       { kind: "custom", at: "tools[1]", name: "patch", format: { type: "text" } },
@@ -252,7 +252,7 @@ describe("tools", () => {
     ])
   })
 
-  test("tools of a set leave to its first what is said of the whole, so that who drops it says so", () => {
+  test("the first tool of a namespace carries the namespace's members, so that dropping them is reported", () => {
     expect(request.tools.map(({ extra }) => extra?.members ?? {})).toEqual([
       {},
       {},
@@ -263,15 +263,15 @@ describe("tools", () => {
     ])
   })
 
-  test("tools are chosen by their names", () => {
+  test("tool choices are decoded by name", () => {
     expect(request.toolChoice).toEqual({ mode: "some", names: ["agents__open", "web_search"], required: true })
-    expect(ask({ tool_choice: "required" }).toolChoice).toEqual({ mode: "required" })
-    expect(ask({ tool_choice: { type: "function", name: "f" } }).toolChoice).toEqual({ mode: "tool", name: "f" })
+    expect(decodeWith({ tool_choice: "required" }).toolChoice).toEqual({ mode: "required" })
+    expect(decodeWith({ tool_choice: { type: "function", name: "f" } }).toolChoice).toEqual({ mode: "tool", name: "f" })
   })
 })
 
-test("settings, and what rides along", () => {
-  const request = ask({
+test("settings are decoded, and other members pass through", () => {
+  const request = decodeWith({
     max_output_tokens: 5,
     temperature: 0,
     top_p: 1,

@@ -19,7 +19,7 @@ function whole(output: JsonObject[], more: JsonObject = {}): ChatResponse | unde
 
 const parts = (...output: JsonObject[]): readonly ContentPart[] | undefined => whole(output)?.candidates[0]?.parts
 const message = (...content: JsonObject[]): JsonObject => ({ type: "message", id: "msg_1", role: "assistant", content })
-const said = (text: string, more: JsonObject = {}): JsonObject => ({
+const outputText = (text: string, more: JsonObject = {}): JsonObject => ({
   type: "output_text",
   text,
   annotations: [],
@@ -30,15 +30,15 @@ const completed: JsonObject = { type: "response.completed", response: {} }
 const read = (...events: JsonObject[]): readonly ContentPart[] | undefined =>
   assembleResponse(readStream([sent(created, ...events, completed)])).candidates[0]?.parts
 
-describe("a whole answer", () => {
-  test("a whole answer is what it says of itself, its parts and its usage", () => {
+describe("decoding a whole response", () => {
+  test("a whole response is decoded with its id, parts and usage", () => {
     const usage = {
       input_tokens: 20,
       input_tokens_details: { cached_tokens: 5 },
       output_tokens: 8,
       output_tokens_details: { reasoning_tokens: 3 },
     }
-    expect(whole([message(said("hi"))], { usage })).toEqual({
+    expect(whole([message(outputText("hi"))], { usage })).toEqual({
       id: "resp_1",
       created: 7,
       model: "gpt-x",
@@ -63,18 +63,18 @@ describe("a whole answer", () => {
     [{}, [{ type: "function_call", call_id: "1", name: "f", arguments: "{}" }], { reason: "tool-calls" }],
     [{}, [message({ type: "refusal", refusal: "no" })], { reason: "refusal" }],
     [{}, [{ type: "web_search_call", id: "ws_1" }], { reason: "stop" }],
-  ])("ends: %j %j", (more, output, finish) => {
+  ])("the end of a response is decoded: %j %j", (more, output, finish) => {
     expect(whole(output, more)?.candidates[0]?.finish).toEqual(finish as never)
   })
 
   test.each([{ output: "x" }, { output: [], status: "failed" }, { output: [], error: { code: "x" } }, {}])(
-    "a whole answer is none: %j",
+    "a body that is not a response decodes to undefined: %j",
     (body) => {
       expect(upstream.decodeResponse(body as JsonObject, DECODING)).toBeUndefined()
     },
   )
 
-  test("a whole answer has citations and probabilities", () => {
+  test("citations and log probabilities are decoded", () => {
     const annotations = [
       { type: "url_citation", url: "https://x", title: "t", start_index: 0, end_index: 2 },
       { type: "file_citation", file_id: "f", filename: "a.txt", index: 1 },
@@ -82,7 +82,7 @@ describe("a whole answer", () => {
     const logprobs = [
       { token: "hi", logprob: -1, bytes: [104, 105], top_logprobs: [{ token: "ho", logprob: -2, bytes: null }] },
     ]
-    const answer = whole([message(said("hi", { annotations, logprobs }))])
+    const answer = whole([message(outputText("hi", { annotations, logprobs }))])
     expect(answer?.candidates[0]?.parts).toEqual([
       {
         kind: "text",
@@ -98,7 +98,7 @@ describe("a whole answer", () => {
     ])
   })
 
-  test("a whole answer has reasoning, one part to each form, with the seal of the item on the last", () => {
+  test("reasoning is decoded with one part per form, and the item's seal on the last", () => {
     const summary = [
       { type: "summary_text", text: "a" },
       { type: "summary_text", text: "b" },
@@ -124,7 +124,7 @@ describe("a whole answer", () => {
     ])
   })
 
-  test("a whole answer has calls of every kind", () => {
+  test("calls of every kind are decoded", () => {
     const call = { kind: "tool-call", runsAt: "client" }
     expect(
       parts(
@@ -141,7 +141,7 @@ describe("a whole answer", () => {
     ])
   })
 
-  test("a whole answer has what the provider ran, and what came of it", () => {
+  test("calls that the provider ran are decoded with their results", () => {
     const ran = [
       { type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search", query: "q" } },
       {
@@ -211,7 +211,7 @@ describe("a whole answer", () => {
   })
 })
 
-describe("a stream", () => {
+describe("decoding a stream", () => {
   const word = (delta: string, more: JsonObject = {}): JsonObject => ({
     type: "response.output_text.delta",
     output_index: 0,
@@ -220,10 +220,10 @@ describe("a stream", () => {
     ...more,
   })
 
-  test("a stream tells each text with its citations and probabilities, each once", () => {
+  test("each text is decoded once, with its citations and log probabilities", () => {
     const annotation = { type: "url_citation", url: "https://x", title: "", start_index: 0, end_index: 1 }
     const logprobs = [{ token: "a", logprob: -1, top_logprobs: [] }]
-    const part = said("ab", { annotations: [annotation], logprobs: [...logprobs, ...logprobs] })
+    const part = outputText("ab", { annotations: [annotation], logprobs: [...logprobs, ...logprobs] })
     const events = readStream([
       sent(
         created,
@@ -252,7 +252,7 @@ describe("a stream", () => {
     } as never)
   })
 
-  test("without deltas, ends of items, or an opening is read all the same", () => {
+  test("a stream without deltas, item ends or an opening is decoded all the same", () => {
     const item = { type: "function_call", id: "fc_1", call_id: "1", name: "f", arguments: "{}" }
     expect(read({ type: "response.output_item.done", output_index: 0, item })).toMatchObject([
       { id: "1", arguments: "{}" },
@@ -260,11 +260,11 @@ describe("a stream", () => {
     expect(read(word("a"))).toEqual([{ kind: "text", text: "a" }])
     const listed = { type: "mcp_list_tools", id: "mcpl_1", tools: [] }
     const last = { type: "response.completed", response: { output: [listed] } }
-    const told = readStream([sent({ type: "response.output_item.added", output_index: 0, item: listed }, last)])
-    expect(assembleResponse(told).candidates[0]?.parts).toMatchObject([{ kind: "foreign", value: listed }])
+    const events = readStream([sent({ type: "response.output_item.added", output_index: 0, item: listed }, last)])
+    expect(assembleResponse(events).candidates[0]?.parts).toMatchObject([{ kind: "foreign", value: listed }])
   })
 
-  test("a stream has several summaries in one thought", () => {
+  test("several summaries in one reasoning item are decoded", () => {
     const summed = (summary_index: number, delta: string): JsonObject => ({
       type: "response.reasoning_summary_text.delta",
       output_index: 0,
@@ -276,16 +276,16 @@ describe("a stream", () => {
       { type: "summary_text", text: "c" },
     ]
     const item = { type: "reasoning", id: "rs_1", summary, encrypted_content: "enc" }
-    const told = read(summed(0, "a"), summed(0, "b"), summed(1, "c"), {
+    const decoded = read(summed(0, "a"), summed(0, "b"), summed(1, "c"), {
       type: "response.output_item.done",
       output_index: 0,
       item,
     })
-    expect(told).toEqual(parts(item) as never)
-    expect(told).toMatchObject([{ text: "ab\n\nc" }])
+    expect(decoded).toEqual(parts(item) as never)
+    expect(decoded).toMatchObject([{ text: "ab\n\nc" }])
   })
 
-  test("a stream of anything at all throws nothing", () => {
+  test("decoding any stream throws nothing", () => {
     const type = fc.constantFrom(
       "response.created",
       "response.output_item.added",

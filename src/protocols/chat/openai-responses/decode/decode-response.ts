@@ -1,4 +1,4 @@
-// A whole response in canonical words: read as a stream in which every item comes at once.
+// Decodes a whole response as a stream in which every item arrives at once.
 import { assembleResponse } from "../../../../canonical/chat/assemble-response.ts"
 import type { ChatResponse } from "../../../../canonical/chat/chat-response.ts"
 import type { StreamEvent } from "../../../../canonical/chat/stream-event.ts"
@@ -6,7 +6,7 @@ import type { JsonObject } from "../../../../canonical/json.ts"
 import type { UpstreamResponseContext } from "../../../chat-codec.ts"
 import { ResponsesStreamDecoder } from "./decode-stream-response.ts"
 
-/** Undefined where it is no answer of this protocol. */
+/** Undefined if it is not a response of this protocol. */
 export function decodeResponse(body: JsonObject, context: UpstreamResponseContext): ChatResponse | undefined {
   const { output, error, status } = body
   if (!Array.isArray(output) || status === "failed" || (error !== undefined && error !== null)) return undefined

@@ -1,4 +1,4 @@
-// The settings of a request, in canonical words.
+// Decodes a request's settings.
 
 import type { ChatSettings, OutputFormat, ReasoningSettings } from "../../../../canonical/chat/chat-request.ts"
 import { EFFORT_BUDGETS, type ReasoningEffort } from "../../../../canonical/chat/reasoning-effort.ts"
@@ -11,7 +11,7 @@ interface DecodedResponsesSettings {
   readonly written: ResponsesWriting
 }
 
-/** That the seals of reasoning are told: they always are. */
+/** The `include` value for seals of reasoning, which are always sent. */
 export const SEALS = "reasoning.encrypted_content"
 export const LOGPROBS = "message.output_text.logprobs"
 
@@ -19,9 +19,9 @@ export function decodeSettings(fields: FieldReader): DecodedResponsesSettings {
   const include = fields.take("include", readInclude)
   const endUser = either(fields, ["safety_identifier", "user"], text)
   const thought = fields.within("reasoning", decodeReasoning)
-  const spoken = decodeText(fields)
+  const textSettings = decodeText(fields)
   const likely = decodeLogprobs(fields, include)
-  const said = {
+  const settings = {
     maxOutputTokens: fields.take("max_output_tokens", finite),
     temperature: fields.take("temperature", finite),
     topP: fields.take("top_p", finite),
@@ -29,26 +29,26 @@ export function decodeSettings(fields: FieldReader): DecodedResponsesSettings {
     frequencyPenalty: fields.take("frequency_penalty", finite),
     presencePenalty: fields.take("presence_penalty", finite),
     logprobs: likely.logprobs,
-    format: spoken?.format,
-    reasoning: thought?.wish,
+    format: textSettings?.format,
+    reasoning: thought?.reasoning,
     parallelToolCalls: fields.take("parallel_tool_calls", flag),
-    verbosity: spoken?.verbosity,
+    verbosity: textSettings?.verbosity,
     cacheKey: fields.take("prompt_cache_key", text),
     endUser: endUser?.value,
   }
   return {
-    settings: Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),
+    settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)),
     written: {
       ...(include && { include }),
       ...(endUser && { endUser: endUser.name }),
       ...(thought?.summary !== undefined && { summary: thought.summary }),
-      ...(spoken && { text: true }),
+      ...(textSettings && { text: true }),
       ...likely.written,
     },
   }
 }
 
-/** What else there is to include is told by the tools of this protocol, and goes the way they go. */
+/** Other `include` values concern tools of this protocol and pass through with them. */
 function readInclude(value: Json): string[] | undefined {
   const names = list(value)?.flatMap((each) => text(each) ?? [])
   return names && names.length === list(value)?.length ? names : undefined
@@ -61,11 +61,11 @@ function decodeLogprobs(
   const others = fields.take("top_logprobs", finite)
   const included = include?.includes(LOGPROBS) ?? false
   if (others === undefined) return included ? { logprobs: 0, written: { alternatives: "absent" } } : {}
-  // Without alternatives, and not included, none are told.
+  // Without alternatives and without the include, no log probabilities are returned.
   return others === 0 && !included ? { written: { plain: { top_logprobs: 0 } } } : { logprobs: others }
 }
 
-/** The first of these members that says something; a second one rides along. */
+/** The first of these members with a value; a second one passes through. */
 function either<T>(
   fields: FieldReader,
   names: readonly string[],
@@ -81,9 +81,9 @@ function either<T>(
 const VERBOSITIES = ["low", "medium", "high"] as const
 
 function decodeText(fields: FieldReader): { format?: OutputFormat; verbosity?: ChatSettings["verbosity"] } | undefined {
-  return fields.within("text", (wish) => {
-    const format = wish.within("format", decodeFormat)
-    const verbosity = wish.take("verbosity", (value) => VERBOSITIES.find((word) => word === value))
+  return fields.within("text", (textFields) => {
+    const format = textFields.within("format", decodeFormat)
+    const verbosity = textFields.take("verbosity", (value) => VERBOSITIES.find((word) => word === value))
     return { ...(format && { format }), ...(verbosity && { verbosity }) }
   })
 }
@@ -103,9 +103,9 @@ function decodeFormat(fields: FieldReader): OutputFormat | undefined {
 const EFFORTS: ReadonlyMap<Json, ReasoningEffort> = new Map(EFFORT_BUDGETS.map(([effort]) => [effort, effort]))
 const SUMMARIES = ["auto", "concise", "detailed"] as const
 
-function decodeReasoning(fields: FieldReader): { readonly wish: ReasoningSettings; readonly summary?: string } {
+function decodeReasoning(fields: FieldReader): { readonly reasoning: ReasoningSettings; readonly summary?: string } {
   const effort = fields.take("effort", (value) => EFFORTS.get(value))
   const summary = fields.take("summary", (value) => SUMMARIES.find((word) => word === value))
-  const wish: ReasoningSettings = { ...(effort && { effort }), ...(summary && { show: "summary" }) }
-  return { wish, ...(summary && { summary }) }
+  const reasoning: ReasoningSettings = { ...(effort && { effort }), ...(summary && { show: "summary" }) }
+  return { reasoning, ...(summary && { summary }) }
 }

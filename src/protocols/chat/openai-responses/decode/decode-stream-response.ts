@@ -1,13 +1,13 @@
-// A response as its events come in: knows which parts of its items are open, and writes the events by which they grow.
-// An item that comes whole is told by its end alone, so that what is read of a stream and of a whole answer is the same.
+// Decodes a response's events, tracking the open parts of its items. An item that arrives whole is decoded from its
+// last event, so that a stream and a whole response decode to the same.
 
 import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 import type { UpstreamResponseContext } from "../../../chat-codec.ts"
 import { decodeAnnotation, decodeAnnotations } from "../citations.ts"
+import { decodeFinish } from "../finish-reasons.ts"
 import { decodeLogprobs } from "../logprobs.ts"
 import { PROTOCOL } from "../passthrough-fields.ts"
-import { decodeFinish } from "../relay-response.ts"
 import { BETWEEN_THOUGHTS, sealReasoning, textsOf } from "../seals.ts"
 import { decodeUsage } from "../usage.ts"
 import { callIn, hostedRunIn } from "./decode-output-calls.ts"
@@ -15,7 +15,7 @@ import { callIn, hostedRunIn } from "./decode-output-calls.ts"
 interface OpenItemPart {
   readonly part: number
   readonly kind: PartStart["kind"]
-  /** Which of an item's texts grows, where several become one part. */
+  /** The growing text of an item, if several become one part. */
   piece: number
   grown: boolean
   ended: boolean
@@ -23,7 +23,7 @@ interface OpenItemPart {
   tokens: number
 }
 
-/** Open parts by their place in an item; "" where an item has one part only. */
+/** Open parts by their position in an item; "" if an item has only one part. */
 type OpenItemParts = Map<string, OpenItemPart>
 
 interface CompletedCall {
@@ -38,7 +38,7 @@ export class ResponsesStreamDecoder {
   private calledTools = false
   private refused = false
   private readonly items = new Map<number, OpenItemParts>()
-  /** The items that were announced and have not ended, by what they are. */
+  /** The announced items that have not ended, by type. */
   private readonly announced = new Map<number, Json | undefined>()
 
   constructor(private readonly context: UpstreamResponseContext | undefined) {}
@@ -60,7 +60,7 @@ export class ResponsesStreamDecoder {
     const index = number(event.content_index ?? event.summary_index)
     const open = this.partAt(this.itemAt(event), { place: placeOf(start, index), start }, events)
     if (typeof event.delta === "string" && event.delta !== "")
-      this.say(open, { text: event.delta, piece: index }, events)
+      this.appendText(open, { text: event.delta, piece: index }, events)
     if (this.context && event.logprobs !== undefined) this.emitTokens(open, decodeLogprobs(event.logprobs), events)
     return events
   }
@@ -158,15 +158,19 @@ export class ResponsesStreamDecoder {
     return open
   }
 
-  private say(open: OpenItemPart, { text, piece }: { text: string; piece: number }, events: StreamEvent[]): void {
+  private appendText(
+    open: OpenItemPart,
+    { text, piece }: { text: string; piece: number },
+    events: StreamEvent[],
+  ): void {
     if (open.ended) return
-    let said = text
+    let delta = text
     if (open.kind === "reasoning" && piece !== open.piece) {
-      if (open.grown) said = BETWEEN_THOUGHTS + text
+      if (open.grown) delta = BETWEEN_THOUGHTS + text
       open.piece = piece
     }
     open.grown = true
-    events.push({ type: "part-delta", candidate: 0, part: open.part, text: said })
+    events.push({ type: "part-delta", candidate: 0, part: open.part, text: delta })
   }
 
   private emitTokens(open: OpenItemPart, tokens: ReturnType<typeof decodeLogprobs>, events: StreamEvent[]): void {
@@ -175,7 +179,7 @@ export class ResponsesStreamDecoder {
     events.push({ type: "logprobs", candidate: 0, tokens })
   }
 
-  /** One part of a message that is whole: what of it has not been told yet, and its end. */
+  /** Reports the rest and the end of one message part that is complete. */
   private content(
     part: JsonObject,
     { item, index }: { item: OpenItemParts; index: number },
@@ -183,7 +187,7 @@ export class ResponsesStreamDecoder {
   ): void {
     const isRefusal = part.type === "refusal"
     if (!isRefusal && part.type !== "output_text") {
-      // What was thought has its end with its item, where its seal stands.
+      // Reasoning ends with its item, which has the seal.
       if (!this.context || part.type === "reasoning_text" || item.has(`other.${index}`)) return
       const start = { kind: "whole", part: { kind: "foreign", protocol: PROTOCOL, value: part } } as const
       this.endPart(this.partAt(item, { place: `other.${index}`, start }, events), events)
@@ -193,7 +197,7 @@ export class ResponsesStreamDecoder {
     const text = isRefusal ? part.refusal : part.text
     const open = this.partAt(item, { place: placeOf(start, index), start }, events)
     if (open.ended) return
-    if (!open.grown && typeof text === "string" && text !== "") this.say(open, { text, piece: index }, events)
+    if (!open.grown && typeof text === "string" && text !== "") this.appendText(open, { text, piece: index }, events)
     if (this.context && !isRefusal) {
       for (const citation of decodeAnnotations(part.annotations).slice(open.cited)) {
         events.push({ type: "part-cite", candidate: 0, part: open.part, citation })
@@ -203,7 +207,7 @@ export class ResponsesStreamDecoder {
     this.endPart(open, events)
   }
 
-  /** The seal stands on the last of an item's parts; on one without text where nothing is shown. */
+  /** The seal goes on the last part of an item; if nothing is visible, on a part without text. */
   private endReasoning(item: JsonObject, open: OpenItemParts, events: StreamEvent[]): void {
     const sealed = this.sealOf(item)
     for (const [form, pieces] of [
@@ -213,7 +217,7 @@ export class ResponsesStreamDecoder {
       const start = { kind: "reasoning", form } as const
       if (pieces.join("") === "" || open.has(placeOf(start, 0))) continue
       const part = this.partAt(open, { place: placeOf(start, 0), start }, events)
-      for (const [piece, text] of pieces.entries()) if (text !== "") this.say(part, { text, piece }, events)
+      for (const [piece, text] of pieces.entries()) if (text !== "") this.appendText(part, { text, piece }, events)
     }
     if (open.size === 0 && sealed)
       this.partAt(open, { place: "", start: { kind: "reasoning", form: "hidden" } }, events)
@@ -227,11 +231,11 @@ export class ResponsesStreamDecoder {
     return typeof data === "string" ? { mintedBy: "openai", data } : undefined
   }
 
-  /** What a call was made with, where nothing told it on the way, and what came of it, where it ran there. */
+  /** The call's arguments, if no earlier event had them, and its result, if the provider ran it. */
   private endCall(item: JsonObject, { call, open }: CompletedCall, events: StreamEvent[]): void {
     if (open.ended) return
-    const { arguments: said, result } = hostedRunIn(item, call)
-    if (!open.grown && said !== "") this.say(open, { text: said, piece: 0 }, events)
+    const { arguments: args, result } = hostedRunIn(item, call)
+    if (!open.grown && args !== "") this.appendText(open, { text: args, piece: 0 }, events)
     this.endPart(open, events)
     if (!this.context || !result) return
     const part = this.parts++
@@ -254,7 +258,7 @@ export class ResponsesStreamDecoder {
 
 const TEXT: PartStart = { kind: "text" }
 
-/** Texts of a message stand beside each other; those of reasoning are one, and so is what a call is made with. */
+/** Texts of a message are separate parts; those of reasoning are one part, and so are a call's arguments. */
 function placeOf(start: PartStart, index: number): string {
   if (start.kind === "tool-call") return ""
   return start.kind === "reasoning" ? start.form : `${start.kind}.${index}`

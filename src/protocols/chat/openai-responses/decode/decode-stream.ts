@@ -1,4 +1,4 @@
-// Reads the events of a responses stream into canonical ones: for the translate lane, and as the relay's observer.
+// Decodes a responses stream into canonical events: for the translate lane, and as the relay's observer.
 
 import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import { isObject, type JsonObject } from "../../../../canonical/json.ts"
@@ -9,7 +9,7 @@ import { decodeErrorBody } from "../../../openai/openai-errors.ts"
 import { brokenEvent, parseEvent } from "../../../parse-event.ts"
 import { ResponsesStreamDecoder } from "./decode-stream-response.ts"
 
-/** Without a context, as the relay's observer, it leaves out what is of no use there. */
+/** Without a context, as the relay's observer, it skips what that does not need. */
 export function decodeStream(context?: UpstreamResponseContext): StreamStep<SseFrame, StreamEvent> {
   const response = new ResponsesStreamDecoder(context)
   return {
@@ -18,12 +18,12 @@ export function decodeStream(context?: UpstreamResponseContext): StreamStep<SseF
       const event = parseEvent(data)
       return event ? take(event, response) : [brokenEvent()]
     },
-    /** There is a terminal event, and nothing else says that the answer is whole. */
+    /** Only the terminal event shows that the response is complete. */
     finish: () => [],
   }
 }
 
-/** What a delta event grows, where nothing announced it. */
+/** The part that a delta event extends, if no event has announced it. */
 const DELTAS: Readonly<Record<string, PartStart>> = {
   "response.output_text.delta": { kind: "text" },
   "response.refusal.delta": { kind: "refusal" },
@@ -71,6 +71,6 @@ function take(event: JsonObject, response: ResponsesStreamDecoder): StreamEvent[
   }
 }
 
-function failure(said: JsonObject): StreamEvent {
-  return { type: "stream-error", error: decodeErrorBody(said) }
+function failure(body: JsonObject): StreamEvent {
+  return { type: "stream-error", error: decodeErrorBody(body) }
 }

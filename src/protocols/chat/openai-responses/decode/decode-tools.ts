@@ -1,4 +1,4 @@
-// The tools of a request, and which of them shall be called.
+// Decodes tools and the choice among them.
 
 import type { HostedTool, ToolChoice, ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import { isObject, type Json } from "../../../../canonical/json.ts"
@@ -20,7 +20,7 @@ function decodeEntry(value: Json, at: string): ToolDefinition[] {
   return decodeNamespace(value, at) ?? [hostedTool(value, at)]
 }
 
-/** The tools of a set, each by itself; undefined where it holds none, or what is no tool. */
+/** The single tools of a namespace; undefined if it is empty or has an invalid tool. */
 function decodeNamespace(value: Json, at: string): ToolDefinition[] | undefined {
   const fields = new FieldReader(object(value) ?? {})
   fields.take("type", text)
@@ -46,13 +46,13 @@ function decodeTool(value: Json, { at, set }: ToolLocation): ToolDefinition | un
   const tool = type === "function" ? functionTool(fields) : type === "custom" ? customTool(fields) : undefined
   if (!tool) return undefined
   const written: ResponsesWriting = set ? { namespace: { ...set, inner: tool.name } } : {}
-  // What is said of a whole set has no place beside its single tools.
-  const said = set && at.endsWith("[0]") ? namespaceMembers(set) : {}
-  const extra = ownExtra({ ...fields.rest(), ...said }, written)
+  // Members of a tool set have no position on its single tools.
+  const setMembers = set && at.endsWith("[0]") ? namespaceMembers(set) : {}
+  const extra = ownExtra({ ...fields.rest(), ...setMembers }, written)
   return { ...tool, ...(set && { name: flatName(set.name, tool.name) }), at, ...(extra && { extra }) }
 }
 
-/** What stands on the first tool of a set for the whole of it: so that who leaves it out says so. */
+/** Prefix of a set's members on its first tool: an encoder that drops them reports a loss. */
 export const OF_SET = "namespace."
 
 function namespaceMembers({ members = {} }: ToolNamespace) {
@@ -108,7 +108,7 @@ export function decodeToolChoice(choice: Json, tools: readonly ToolDefinition[])
   return { mode: "some", names, required: mode === "required" }
 }
 
-/** The canonical name of the tool that is meant; undefined where it is none of them, or more is said of it. */
+/** The canonical name of the chosen tool; undefined if it is not declared, or the choice has further members. */
 function nameIn(choice: Json, tools: readonly ToolDefinition[]): string | undefined {
   if (!isObject(choice)) return undefined
   const { type, name, namespace, ...more } = choice
@@ -124,7 +124,7 @@ function nameIn(choice: Json, tools: readonly ToolDefinition[]): string | undefi
   return isCustom === (type === "custom") && (namespace === undefined || meant) ? flat : undefined
 }
 
-/** Whether a tool is named by its type alone. */
+/** True if a tool is named by its type alone. */
 export function isBuiltIn(tool: ToolDefinition): boolean {
   return tool.kind === "hosted" || writingOf(tool.extra).as !== undefined
 }

@@ -1,4 +1,4 @@
-// What the writers of a request share: whose words they write, for whom, and how they say that something cannot be said.
+// Shared by the encoders of a request: the context, seals, cache marks and errors.
 
 import type { CacheMark } from "../../../../canonical/chat/content-part.ts"
 import type { SealedContent } from "../../../../canonical/chat/sealed-content.ts"
@@ -9,9 +9,9 @@ import type { JsonDraft } from "../../../openai/field-reader.ts"
 import { PROTOCOL, type ResponsesWriting } from "../passthrough-fields.ts"
 
 export interface ResponsesEncodeContext {
-  /** Whether the request came in this protocol, and goes back as it was written. */
+  /** True if the request came in this protocol and returns as it was written. */
   readonly own: boolean
-  /** How the caller wrote the request's own members. */
+  /** The form of the request's own members. */
   readonly written: ResponsesWriting
   readonly context: UpstreamRequestContext
 }
@@ -29,7 +29,7 @@ interface CacheMarkedPart {
   readonly cacheMark?: CacheMark
 }
 
-/** Prompts are cached without being told; only the newest models take a mark, and only their callers know that. */
+/** Prompts are cached without marks; only the newest models accept one, and only in requests of this protocol. */
 export function writeMark(
   draft: JsonDraft,
   { at, cacheMark }: CacheMarkedPart,

@@ -1,4 +1,4 @@
-// Parts as the content of a message or the output of a tool: a string where it is text alone, a list otherwise.
+// Encodes parts as the content of a message or the output of a tool: a string if it is only text, a list otherwise.
 
 import type { ContentPart, MediaPart, TextPart } from "../../../../canonical/chat/content-part.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
@@ -10,28 +10,28 @@ import { type ResponsesEncodeContext, unsupportedSetting, writeMark } from "./en
 
 export interface ItemContentForm {
   readonly content?: ResponsesWriting["content"]
-  /** What texts are called there. */
+  /** The type of texts at this position. */
   readonly word: "input_text" | "output_text"
 }
 
 export function encodeContent(
   parts: readonly ContentPart[],
-  saying: ResponsesEncodeContext,
+  encodeContext: ResponsesEncodeContext,
   { content, word }: ItemContentForm,
 ): Json {
-  const said: Json[] = []
+  const encoded: Json[] = []
   for (const part of parts) {
-    const wire = encodePart(part, saying, word)
-    if (wire !== undefined) said.push(wire)
+    const wire = encodePart(part, encodeContext, word)
+    if (wire !== undefined) encoded.push(wire)
   }
-  if (content === "list") return said
-  if (content === "empty" || said.length === 0) return ""
-  const [only] = said
-  const plain = said.length === 1 ? plainText(only) : undefined
-  return plain ?? said
+  if (content === "list") return encoded
+  if (content === "empty" || encoded.length === 0) return ""
+  const [only] = encoded
+  const plain = encoded.length === 1 ? plainText(only) : undefined
+  return plain ?? encoded
 }
 
-/** The text of a part that says nothing beside it. */
+/** The text of a part without other members. */
 function plainText(part: Json | undefined): string | undefined {
   if (!isObject(part) || typeof part.text !== "string") return undefined
   const { type: _, text, annotations = [], ...more } = part
@@ -39,26 +39,26 @@ function plainText(part: Json | undefined): string | undefined {
   return isPlain ? text : undefined
 }
 
-/** Undefined for what cannot stand in a content, which is named as lost. */
+/** Undefined for a part that content cannot contain, which is reported as lost. */
 function encodePart(
   part: ContentPart,
-  saying: ResponsesEncodeContext,
+  encodeContext: ResponsesEncodeContext,
   word: ItemContentForm["word"],
 ): Json | undefined {
-  const { losses } = saying.context
+  const { losses } = encodeContext.context
   const at = part.at ?? ""
   if (part.kind === "foreign") {
     if (part.protocol === PROTOCOL) return part.value
     losses.push(dropped.meaning(at, `only ${part.protocol} has this kind of block`))
     return undefined
   }
-  const draft = encodeKind(part, saying, word)
+  const draft = encodeKind(part, encodeContext, word)
   if (!draft) return undefined
-  writeMark(draft, part, saying)
+  writeMark(draft, part, encodeContext)
   return restorePassthrough(draft, withoutMessage(part.extra), { at, losses })
 }
 
-/** An instruction's part may carry what its message said beside it, which is not the part's. */
+/** An instruction's part may carry members of its message, which are not the part's. */
 function withoutMessage(extra: ContentPart["extra"]): ContentPart["extra"] {
   const names = writingOf(extra).opens?.members
   if (!extra || !names) return extra
@@ -68,18 +68,18 @@ function withoutMessage(extra: ContentPart["extra"]): ContentPart["extra"] {
 
 function encodeKind(
   part: ContentPart,
-  saying: ResponsesEncodeContext,
+  encodeContext: ResponsesEncodeContext,
   word: ItemContentForm["word"],
 ): JsonDraft | undefined {
-  if (part.kind === "text") return encodeText(part, saying, word)
+  if (part.kind === "text") return encodeText(part, encodeContext, word)
   if (part.kind === "refusal") {
-    return saying.own || word === "output_text"
+    return encodeContext.own || word === "output_text"
       ? { type: "refusal", refusal: part.text }
       : { type: word, text: part.text }
   }
-  if (part.kind === "media") return encodeMedia(part, saying)
+  if (part.kind === "media") return encodeMedia(part, encodeContext)
   const weight = part.kind === "reasoning" ? "hint" : "meaning"
-  saying.context.losses.push(
+  encodeContext.context.losses.push(
     dropped[weight](part.at ?? "", `the responses interface does not allow a ${part.kind} in a message`),
   )
   return undefined
@@ -100,17 +100,17 @@ function encodeText(
   return { type: word, text: part.text, ...(word === "output_text" && { annotations: [] }) }
 }
 
-function encodeMedia(part: MediaPart, saying: ResponsesEncodeContext): JsonDraft {
-  const { losses } = saying.context
+function encodeMedia(part: MediaPart, encodeContext: ResponsesEncodeContext): JsonDraft {
+  const { losses } = encodeContext.context
   const { at = "", name, detail } = part
   if (name !== undefined && part.media !== "document")
     losses.push(dropped.hint(memberPath(at, "name"), "only files have names"))
-  if (part.media === "document") return encodeFile(part, saying)
-  if (part.media === "image") return encodeImage(part, saying)
+  if (part.media === "document") return encodeFile(part, encodeContext)
+  if (part.media === "image") return encodeImage(part, encodeContext)
   if (detail !== undefined) losses.push(dropped.hint(memberPath(at, "detail"), "only images have a detail"))
-  if (part.media === "audio") return encodeAudio(part, saying)
+  if (part.media === "audio") return encodeAudio(part, encodeContext)
   const url = addressOf(part.source)
-  if (saying.own && url !== undefined) return { type: "input_video", video_url: url }
+  if (encodeContext.own && url !== undefined) return { type: "input_video", video_url: url }
   throw unsupportedSetting(at, "is a video, which this model's provider does not accept. Send single frames as images.")
 }
 
@@ -138,9 +138,9 @@ function encodeAudio({ at = "", source }: MediaPart, { own }: ResponsesEncodeCon
   return { type: "input_audio", input_audio: { data: source.base64, format: audioFormat(source.mediaType) } }
 }
 
-function encodeFile(part: MediaPart, saying: ResponsesEncodeContext): JsonDraft {
+function encodeFile(part: MediaPart, encodeContext: ResponsesEncodeContext): JsonDraft {
   const { at = "", source, name, detail } = part
-  const { own, context } = saying
+  const { own, context } = encodeContext
   const shown: JsonObject = detail === undefined ? {} : { detail }
   const filename = name ?? (own ? undefined : "document.pdf")
   const named: JsonObject = filename === undefined ? {} : { filename }
@@ -163,7 +163,7 @@ function encodeFile(part: MediaPart, saying: ResponsesEncodeContext): JsonDraft 
   return { type: "input_file", ...named, file_data: data, ...shown }
 }
 
-/** What is text anyhow is understood by every model; files only by some. */
+/** Every model understands text; only some understand files. */
 function textOf(source: MediaPart["source"]): string | undefined {
   if (source.at === "text") return source.text
   if (source.at !== "inline" || !source.mediaType.startsWith("text/")) return undefined

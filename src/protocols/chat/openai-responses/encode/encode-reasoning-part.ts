@@ -1,4 +1,4 @@
-// Reasoning on its way back: only as the item it came as, only to who sealed it. The vendor takes none unsealed.
+// Encodes reasoning: as the item it came from, and only for its minter. The vendor accepts none unsealed.
 
 import type { ReasoningPart } from "../../../../canonical/chat/content-part.ts"
 import type { Json } from "../../../../canonical/json.ts"
@@ -8,30 +8,34 @@ import { writingOf } from "../passthrough-fields.ts"
 import { openReasoning, type ReasoningItemSeal, splitThought } from "../seals.ts"
 import { maySendSeal, type ResponsesEncodeContext } from "./encode-context.ts"
 
-/** A summary that may belong to the item that the part behind it came in. */
+/** A summary that may belong to the same item as the next part. */
 export interface HeldReasoning {
   held: ReasoningPart | undefined
 }
 
-export function encodeReasoning(part: ReasoningPart, thoughts: HeldReasoning, saying: ResponsesEncodeContext): Json[] {
+export function encodeReasoning(
+  part: ReasoningPart,
+  thoughts: HeldReasoning,
+  encodeContext: ResponsesEncodeContext,
+): Json[] {
   const { as } = writingOf(part.extra)
   if (as !== undefined) return [as]
-  const seal = part.sealed && maySendSeal(part.sealed, saying) ? openReasoning(part.sealed) : undefined
+  const seal = part.sealed && maySendSeal(part.sealed, encodeContext) ? openReasoning(part.sealed) : undefined
   const before = thoughts.held
   thoughts.held = undefined
   if (seal) {
-    if (before && !seal.both) reportReasoningLoss(before, saying)
+    if (before && !seal.both) reportReasoningLoss(before, encodeContext)
     return [itemOf(part, seal, seal.both ? before : undefined)]
   }
-  if (before) reportReasoningLoss(before, saying)
-  if (part.sealed) reportReasoningLoss(part, saying)
+  if (before) reportReasoningLoss(before, encodeContext)
+  if (part.sealed) reportReasoningLoss(part, encodeContext)
   else thoughts.held = part
   return []
 }
 
-/** Names what is still held as lost: nothing came behind it. */
-export function endHeldReasoning(thoughts: HeldReasoning, saying: ResponsesEncodeContext): void {
-  if (thoughts.held) reportReasoningLoss(thoughts.held, saying)
+/** Reports held reasoning as lost, because no part follows. */
+export function endHeldReasoning(thoughts: HeldReasoning, encodeContext: ResponsesEncodeContext): void {
+  if (thoughts.held) reportReasoningLoss(thoughts.held, encodeContext)
   thoughts.held = undefined
 }
 

@@ -12,7 +12,7 @@ import type { UpstreamRequestContext } from "../../../chat-codec.ts"
 import { encoded } from "../codec.fixture.ts"
 import { sealReasoning } from "../seals.ts"
 
-const text = (said: string, at = "m"): ContentPart => ({ kind: "text", at, text: said })
+const text = (value: string, at = "m"): ContentPart => ({ kind: "text", at, text: value })
 const user = (...parts: ContentPart[]): ConversationTurn => ({ role: "user", at: "messages[0]", parts })
 const assistant = (...parts: ContentPart[]): ConversationTurn => ({ role: "assistant", at: "messages[1]", parts })
 const input = (turns: ConversationTurn[], more?: Partial<UpstreamRequestContext>) => {
@@ -30,8 +30,8 @@ function refusal(request: Partial<ChatRequest>): string {
   }
 }
 
-describe("what is said", () => {
-  test("what is said becomes instructions and items", () => {
+describe("the input", () => {
+  test("turns become instructions and items", () => {
     const { body, losses } = encoded({
       instructions: [text("be kind", "system[0]"), { ...text("be brief", "system[1]"), cacheMark: { ttl: "1h" } }],
       turns: [user(text("hi")), assistant(text("hello"), text("you")), { role: "instruction", parts: [text("now")] }],
@@ -54,7 +54,7 @@ describe("what is said", () => {
     expect(losses).toEqual(["hint dropped system[1].cache_control"])
   })
 
-  test("what is said keeps pictures and files where they were", () => {
+  test("images and files keep their position", () => {
     const media = (
       source: Extract<ContentPart, { kind: "media" }>["source"],
       kind: "image" | "document" = "image",
@@ -95,7 +95,7 @@ describe("what is said", () => {
     })
   })
 
-  test("what is said is refused where a half of it would be missing", () => {
+  test("content that would be lost in part is refused", () => {
     const video: ContentPart = { kind: "media", media: "video", at: "v", source: { at: "url", url: "https://x" } }
     const stored: ContentPart = {
       kind: "media",
@@ -116,7 +116,7 @@ describe("what is said", () => {
     ])
   })
 
-  test("in blocks of another protocol, or by an assistant in pictures, is named as lost", () => {
+  test("foreign blocks and images of the assistant are reported as lost", () => {
     const foreign: ContentPart = { kind: "foreign", protocol: "x", value: {}, at: "b" }
     const picture: ContentPart = { kind: "media", media: "image", at: "p", source: { at: "url", url: "https://x" } }
     expect(input([user(foreign, text("a")), assistant(picture)])).toEqual({
@@ -125,7 +125,7 @@ describe("what is said", () => {
     })
   })
 
-  test("what is said begins with the same bytes when it goes on", () => {
+  test("a longer conversation begins with the bytes of the shorter one", () => {
     const turns = [user(text("a")), assistant(text("b")), user(text("c"))]
     const short = JSON.stringify(encoded({ turns: turns.slice(0, 2) }).body)
     expect(JSON.stringify(encoded({ turns }).body)).toStartWith(short.slice(0, -2))
@@ -143,7 +143,7 @@ describe("tools", () => {
     ...more,
   })
 
-  test("tools are called, and answered", () => {
+  test("calls and results are encoded", () => {
     const picture: ContentPart = {
       kind: "media",
       media: "image",
@@ -220,7 +220,7 @@ describe("tools", () => {
     return { tools: body.tools, choice: body.tool_choice, losses }
   }
 
-  test("tools are not held to their schemas unless asked: the vendor would", () => {
+  test("a schema is enforced only on request, although the vendor's default is to enforce it", () => {
     expect(tools([f, { kind: "function", name: "g", strict: true, parameters: closed }, patch]).tools).toEqual([
       { type: "function", name: "f", description: "d", parameters: { type: "object", properties: {} }, strict: false },
       { type: "function", name: "g", strict: true, parameters: closed },
@@ -228,7 +228,7 @@ describe("tools", () => {
     ])
   })
 
-  test("tools whose schema leaves something open are not held to it, which is named", () => {
+  test("a schema that is not closed is not enforced, which is reported", () => {
     const open = { ...closed, required: [] }
     const [held, loose] = [closed, open].map((parameters) =>
       tools([{ ...f, strict: true, parameters } as ToolDefinition]),
@@ -237,7 +237,7 @@ describe("tools", () => {
     expect(loose).toMatchObject({ tools: [{ strict: false }], losses: ["meaning approximated f.strict"] })
   })
 
-  test("tools that another provider runs are the vendor's own, where it has one", () => {
+  test("another provider's hosted tools map to the vendor's own", () => {
     const location = { user_location: { type: "approximate", city: "Basel" } }
     expect(
       tools([
@@ -273,13 +273,13 @@ describe("tools", () => {
       { type: "allowed_tools", mode: "auto", tools: [{ type: "function", name: "f" }, { type: "web_search" }] },
     ],
     [{ mode: "some", names: ["bash"], required: false }, "none"],
-  ])("tools are chosen: %j", (choice, expected) => {
+  ])("the tool choice is encoded: %j", (choice, expected) => {
     expect(tools([f, patch, hosted("search", "web-search"), hosted("bash", "shell")], choice).choice).toEqual(
       expected as never,
     )
   })
 
-  test("tools that are not there cannot be forced", () => {
+  test("an undeclared tool cannot be required", () => {
     const bash = hosted("bash", "shell")
     expect(refusal({ tools: [bash], toolChoice: { mode: "tool", name: "bash" } })).toBe(
       "unsupported_parameter tool_choice",
@@ -292,7 +292,7 @@ describe("tools", () => {
   })
 })
 
-describe("reasoning goes back", () => {
+describe("reasoning in the conversation", () => {
   const item = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "enc" }
   const pieces = [
     { type: "summary_text", text: "a" },
@@ -303,7 +303,7 @@ describe("reasoning goes back", () => {
     return { kind: "reasoning", at: "t", form, text: shown, ...(sealed && { sealed }) }
   }
 
-  test("to who sealed it, as the item it was, whatever it crossed", () => {
+  test("reasoning returns to its minter as its original item, whatever protocol it crossed", () => {
     const both = { ...item, summary: pieces, content: [{ type: "reasoning_text", text: "c" }] }
     expect(input([assistant(part(item, "", "hidden"))]).input).toEqual([item])
     expect(input([assistant(part({ ...item, summary: pieces }, "a\n\nb"))]).input).toEqual([
@@ -317,7 +317,7 @@ describe("reasoning goes back", () => {
     ])
   })
 
-  test("reasoning is not sent to another provider, and not without its seal", () => {
+  test("reasoning is not sent to another provider, or without its seal", () => {
     const other = { losses: ["hint dropped t"], input: [] }
     expect(input([assistant(part(item, ""))], { minter: "another" })).toEqual(other)
     expect(input([assistant({ kind: "reasoning", at: "t", form: "full", text: "x" })])).toEqual(other)
@@ -419,7 +419,7 @@ describe("settings", () => {
     ],
     [{ cacheKey: "k".repeat(65), endUser: "u".repeat(65) }, {}, {}, ["hint dropped cacheKey", "hint dropped endUser"]],
     [{ stop: [], candidates: 1, modalities: ["text"] }, {}, {}, []],
-  ])("%j %j", (given, more, members, losses) => {
+  ])("the settings %j are encoded as %j", (given, more, members, losses) => {
     expect(settings(given, more) as unknown).toEqual([members, losses])
   })
 
@@ -427,11 +427,11 @@ describe("settings", () => {
     [{ stop: ["x"] }, "stop"],
     [{ candidates: 2 }, "candidates"],
     [{ modalities: ["text", "audio"] }, "modalities"],
-  ])("%j is refused", (given, param) => {
+  ])("the settings %j are refused", (given, param) => {
     expect(refusal({ settings: given })).toBe(`unsupported_parameter ${param}`)
   })
 
-  test("nothing is kept at the upstream, and what rode along from another protocol is named", () => {
+  test("the upstream stores nothing, and other protocols' passthrough fields are reported", () => {
     const extra = { protocol: "openai-chat", members: { logit_bias: {}, service_tier: null } }
     expect(
       encoded({

@@ -1,5 +1,5 @@
-// A canonical request in the words of the responses interface. The input comes last, so that a conversation that goes on
-// only adds to the bytes of what was said before. Nothing is to be kept in an account that callers share.
+// Encodes a responses request. The input comes last, so that a conversation only appends bytes to the previous request.
+// The provider stores nothing, because callers share an account.
 
 import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"
@@ -12,17 +12,21 @@ import { encodeSettings } from "./encode-settings.ts"
 import { encodeTools } from "./encode-tools.ts"
 
 export function encodeRequest(request: ChatRequest, context: UpstreamRequestContext): JsonObject {
-  const saying: ResponsesEncodeContext = { own: isOwn(request.extra), written: writingOf(request.extra), context }
-  const { instructions, items } = encodeInstructions(request, saying)
+  const encodeContext: ResponsesEncodeContext = {
+    own: isOwn(request.extra),
+    written: writingOf(request.extra),
+    context,
+  }
+  const { instructions, items } = encodeInstructions(request, encodeContext)
   const draft: JsonDraft = {
     model: context.model,
     ...(instructions !== undefined && { instructions }),
-    ...encodeTools(request, saying),
-    ...encodeSettings(request, saying),
-    ...saying.written.plain,
+    ...encodeTools(request, encodeContext),
+    ...encodeSettings(request, encodeContext),
+    ...encodeContext.written.plain,
     store: false,
     ...(context.stream && { stream: true }),
   }
   const { input: _, ...rest } = restorePassthrough(draft, request.extra, { at: "", losses: context.losses })
-  return { ...rest, input: encodeInput(request, { opening: items, saying }) }
+  return { ...rest, input: encodeInput(request, { opening: items, encodeContext }) }
 }

@@ -1,4 +1,4 @@
-// An answer as it is being written, part by part: which part's turn it is, and what the response says of itself.
+// Builds a response part by part: the order of parts, and the state of the response object.
 
 import type { CandidateFinish } from "../../../../canonical/chat/chat-response.ts"
 import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-event.ts"
@@ -6,7 +6,8 @@ import type { JsonObject } from "../../../../canonical/json.ts"
 import type { Usage } from "../../../../canonical/usage.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
 import { approximated, dropped, foreignPaths } from "../../../losses.ts"
-import { endResponse, incompleteReason, openResponse } from "./encode-response-object.ts"
+import { encodeFinish } from "../finish-reasons.ts"
+import { endResponse, openResponse } from "./encode-response-object.ts"
 import { createCallEncoder, createWholePartEncoder } from "./encode-stream-call.ts"
 import { type EventSink, type ItemStatus, OutputBuilder } from "./encode-stream-output.ts"
 import { ReasoningPartEncoder, type StreamPartEncoder, TextPartEncoder } from "./encode-stream-part.ts"
@@ -14,9 +15,9 @@ import { ReasoningPartEncoder, type StreamPartEncoder, TextPartEncoder } from ".
 type ResponsePartEvent = Extract<StreamEvent, { part: number }>
 
 export class ResponseBuilder {
-  /** The response as it was opened, once that was told. */
+  /** The response object as it was opened, once it was sent. */
   opened: JsonObject | undefined
-  /** The response when it is whole. */
+  /** The complete response. */
   ended: JsonObject | undefined
   private readonly output: OutputBuilder
   private candidate: number | undefined
@@ -26,12 +27,12 @@ export class ResponseBuilder {
   private partsSeen = 0
   private readonly lost = new Set<string>()
   private readonly parts = new Map<number, StreamPartEncoder>()
-  /** Parts with something to say, the first of them being written. */
+  /** Parts with content, the first of them being written. */
   private readonly queue: StreamPartEncoder[] = []
-  /** Hidden thoughts that are whole: the vendor ends no answer with one, so each waits for something behind it. */
+  /** Complete hidden reasoning: the vendor never ends a response with it, so each waits for a part after it. */
   private readonly hidden: StreamPartEncoder[] = []
-  /** What the tokens belong to that are told of next. */
-  private spoken: TextPartEncoder | undefined
+  /** The text part of the next log probabilities. */
+  private lastText: TextPartEncoder | undefined
 
   constructor(
     private readonly context: ClientResponseContext,
@@ -75,7 +76,7 @@ export class ResponseBuilder {
     this.wire.emit("response.in_progress", { response: opened })
   }
 
-  /** The first candidate to speak is the answer. */
+  /** The first candidate with an event is the answer. */
   private isShown(candidate: number): boolean {
     this.candidate ??= candidate
     if (this.candidate === candidate) return true
@@ -98,7 +99,7 @@ export class ResponseBuilder {
     if (!part) return
     if (event.type === "part-delta") {
       part.grow(event.text)
-      if (part instanceof TextPartEncoder) this.spoken = part
+      if (part instanceof TextPartEncoder) this.lastText = part
     } else if (event.type === "part-cite") part.cite(event.citation)
     else {
       this.parts.delete(event.part)
@@ -115,24 +116,24 @@ export class ResponseBuilder {
   }
 
   private writingPart(start: PartStart): StreamPartEncoder {
-    const writing = { output: this.output, number: this.partsSeen++ }
+    const encodeContext = { output: this.output, number: this.partsSeen++ }
     switch (start.kind) {
       case "reasoning": {
-        const wish = this.context.asked.settings.reasoning
+        const reasoning = this.context.request.settings.reasoning
         return new ReasoningPartEncoder(
-          start.form === "summary" || wish?.show === "summary" ? "summary" : "full",
-          writing,
+          start.form === "summary" || reasoning?.show === "summary" ? "summary" : "full",
+          encodeContext,
         )
       }
       case "tool-call":
-        return createCallEncoder(start, writing)
+        return createCallEncoder(start, encodeContext)
       case "whole":
-        return createWholePartEncoder(start.part, writing)
+        return createWholePartEncoder(start.part, encodeContext)
       case "refusal":
         this.refused = true
-        return new TextPartEncoder("refusal", writing)
+        return new TextPartEncoder("refusal", encodeContext)
       default:
-        return new TextPartEncoder("text", writing)
+        return new TextPartEncoder("text", encodeContext)
     }
   }
 
@@ -145,16 +146,16 @@ export class ResponseBuilder {
   }
 
   private likely({ tokens }: Extract<StreamEvent, { type: "logprobs" }>): void {
-    const { spoken } = this
-    if (!spoken || spoken.ended) {
+    const { lastText } = this
+    if (!lastText || lastText.ended) {
       if (tokens.length > 0) this.loseOnce("logprobs", "they belong to no open text part")
       return
     }
-    spoken.likely(tokens)
-    this.advance(spoken)
+    lastText.likely(tokens)
+    this.advance(lastText)
   }
 
-  /** Writes what may be written now that this part knows more. */
+  /** Writes the parts that can be written after this part's change. */
   private advance(part: StreamPartEncoder): void {
     const { queue } = this
     if (queue[0] !== part) {
@@ -174,9 +175,9 @@ export class ResponseBuilder {
     part.write()
   }
 
-  /** What is still open is cut off; usage may still come, and the last event tells it. */
+  /** Cuts off open parts; usage may still arrive, and the last event has it. */
   private conclude(finish: CandidateFinish | undefined): void {
-    const status = incompleteReason(finish, this.refused) === undefined ? "completed" : "incomplete"
+    const status = encodeFinish(finish, this.refused) === undefined ? "completed" : "incomplete"
     for (const index of [...this.parts.keys()]) this.endPart(index, status)
     this.output.endMessage(status)
     if (!this.finish && (finish?.reason === "paused" || finish?.reason === "other")) {

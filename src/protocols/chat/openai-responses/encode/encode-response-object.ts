@@ -1,27 +1,28 @@
-// The response object that every answer shows: what was asked for, as far as it was, and how far the answer has come.
+// Builds the response object: the request's settings, and the state of the response.
 
 import type { CandidateFinish } from "../../../../canonical/chat/chat-response.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
 import type { Usage } from "../../../../canonical/usage.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
 import { freshResponse } from "../errors.ts"
+import { encodeFinish } from "../finish-reasons.ts"
 import { isOwn, writingOf } from "../passthrough-fields.ts"
 import { isStored, storageMembers } from "../response-storage.ts"
 import { encodeUsage } from "../usage.ts"
 import { ownTools } from "./encode-tools.ts"
 
-/** A response that has begun and says nothing yet. */
+/** A response object without output. */
 export function openResponse(context: ClientResponseContext, createdAt = context.unixTime): JsonObject {
-  const { asked, model, id, kept } = context
-  const { settings } = asked
-  const { tools = [], tool_choice = "auto" } = ownTools(asked)
-  const members = isOwn(asked.extra) ? asked.extra.members : {}
+  const { request, model, id, storage } = context
+  const { settings } = request
+  const { tools = [], tool_choice = "auto" } = ownTools(request)
+  const members = isOwn(request.extra) ? request.extra.members : {}
   return {
     ...freshResponse(`resp_${id}`, model, createdAt),
     max_output_tokens: settings.maxOutputTokens ?? null,
     max_tool_calls: members.max_tool_calls ?? null,
     parallel_tool_calls: settings.parallelToolCalls ?? true,
-    reasoning: { effort: settings.reasoning?.effort ?? null, summary: writingOf(asked.extra).summary ?? null },
+    reasoning: { effort: settings.reasoning?.effort ?? null, summary: writingOf(request.extra).summary ?? null },
     temperature: settings.temperature ?? 1,
     text: {
       format: formatOf(context, members["text.format.description"]),
@@ -37,11 +38,11 @@ export function openResponse(context: ClientResponseContext, createdAt = context
     metadata: isObject(members.metadata) ? members.metadata : {},
     safety_identifier: settings.endUser ?? null,
     prompt_cache_key: settings.cacheKey ?? null,
-    ...storageMembers(kept),
+    ...storageMembers(storage),
   }
 }
 
-function formatOf({ asked: { settings } }: ClientResponseContext, description: Json = null): Json {
+function formatOf({ request: { settings } }: ClientResponseContext, description: Json = null): Json {
   const { format } = settings
   if (format?.kind === "json") return { type: "json_object" }
   if (format?.kind !== "schema") return { type: "text" }
@@ -49,7 +50,7 @@ function formatOf({ asked: { settings } }: ClientResponseContext, description: J
   return { type: "json_schema", name, description, schema, strict }
 }
 
-/** A function with what the vendor takes for granted. */
+/** Adds the vendor's defaults to a function. */
 function withToolDefaults(tool: Json): Json {
   if (!isObject(tool)) return tool
   if (tool.type === "namespace")
@@ -64,30 +65,16 @@ interface ResponseEnding {
   readonly usage: Usage | undefined
 }
 
-/** The whole response. */
+/** The complete response. */
 export function endResponse(opened: JsonObject, ending: ResponseEnding, context: ClientResponseContext): JsonObject {
-  const reason = incompleteReason(ending.finish, ending.refused)
+  const reason = encodeFinish(ending.finish, ending.refused)
   return {
     ...opened,
     completed_at: reason === undefined ? context.unixTime : null,
     status: reason === undefined ? "completed" : "incomplete",
     incomplete_details: reason === undefined ? null : { reason },
     output: ending.output,
-    ...(context.kept?.store && { store: isStored(context.kept, JSON.stringify(ending.output).length) }),
+    ...(context.storage?.store && { store: isStored(context.storage, JSON.stringify(ending.output).length) }),
     usage: ending.usage ? encodeUsage(ending.usage) : null,
-  }
-}
-
-/** Why an answer is not whole, in the vendor's words; undefined where it is. */
-export function incompleteReason(finish: CandidateFinish | undefined, refused: boolean): string | undefined {
-  switch (finish?.reason) {
-    case "length":
-      return "max_output_tokens"
-    case "filtered":
-      return "content_filter"
-    case "refusal":
-      return refused ? undefined : "content_filter"
-    default:
-      return undefined
   }
 }

@@ -3,7 +3,7 @@ import type { CandidateFinish } from "../../../../canonical/chat/chat-response.t
 import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
 import { openSeal } from "../../../../canonical/chat/sealed-content.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"
-import { ASKED, answering, decoded, type encodeContext, ID } from "../codec.fixture.ts"
+import { answering, decoded, type encodeContext, ID, REQUEST_BODY } from "../codec.fixture.ts"
 import { openaiResponsesCodec } from "../codec.ts"
 
 const { ingress } = openaiResponsesCodec
@@ -12,7 +12,7 @@ function answer(
   parts: readonly ContentPart[],
   more: { finish?: CandidateFinish; context?: ReturnType<typeof encodeContext> } = {},
 ) {
-  const context = more.context ?? answering(ASKED)
+  const context = more.context ?? answering(REQUEST_BODY)
   const candidate = { index: 0, parts, finish: more.finish ?? { reason: "stop" } }
   const body = ingress.encodeResponse(
     { candidates: [candidate], usage: { input: 3, cacheRead: 1, output: 2 } },
@@ -21,11 +21,11 @@ function answer(
   return { body, output: body.output, losses: context.losses.map(({ path, weight }) => `${weight} ${path}`) }
 }
 
-const text = (said: string): ContentPart => ({ kind: "text", text: said })
+const text = (value: string): ContentPart => ({ kind: "text", text: value })
 const id = ID
 
-describe("a whole answer", () => {
-  test("a whole answer shows what was asked for, and what was used", () => {
+describe("encoding a whole response", () => {
+  test("a whole response has the request's settings and the usage", () => {
     expect(answer([text("a")]).body).toEqual({
       id: `resp_${id}`,
       object: "response",
@@ -58,7 +58,7 @@ describe("a whole answer", () => {
       tool_choice: "required",
       tools: [
         { type: "function", name: "f", description: null, parameters: { type: "object" }, strict: true },
-        ASKED.tools[1],
+        REQUEST_BODY.tools[1],
         {
           type: "namespace",
           name: "agents",
@@ -92,22 +92,22 @@ describe("a whole answer", () => {
     ["length", "incomplete", "max_output_tokens"],
     ["filtered", "incomplete", "content_filter"],
     ["refusal", "incomplete", "content_filter"],
-  ])("a whole answer that ends with %s is %s", (reason, status, why) => {
+  ])("a response with finish reason %s has the status %s", (reason, status, why) => {
     const { body, losses } = answer([text("a")], { finish: { reason } })
     expect([body.status, (body.incomplete_details as JsonObject | null)?.reason, losses]).toEqual([status, why, []])
     expect(body.output).toMatchObject([{ status }])
   })
 
-  test("a whole answer that refuses in words is whole", () => {
+  test("a response with a refusal text is complete", () => {
     const { body } = answer([{ kind: "refusal", text: "no" }], { finish: { reason: "refusal" } })
     expect(body).toMatchObject({ status: "completed", output: [{ content: [{ type: "refusal", refusal: "no" }] }] })
   })
 
-  test("a whole answer that ends as there is no word for says so", () => {
+  test("a finish reason without a counterpart is reported", () => {
     expect(answer([], { finish: { reason: "paused", word: "pause_turn" } }).losses).toEqual(["meaning finish"])
   })
 
-  test("a whole answer says in one message what is said in one go", () => {
+  test("consecutive content parts are in one message", () => {
     const citations = [
       { url: "https://x", title: "t" },
       { title: "no address" },
@@ -139,12 +139,12 @@ describe("a whole answer", () => {
     expect(losses).toEqual(["hint output[0]"])
   })
 
-  test("calls tools by what their caller named them", () => {
-    const called = (name: string, said: string, more = {}): ContentPart => ({
+  test("calls have the names that the caller gave the tools", () => {
+    const called = (name: string, args: string, more = {}): ContentPart => ({
       kind: "tool-call",
       id: name,
       name,
-      arguments: said,
+      arguments: args,
       runsAt: "client",
       ...more,
     })
@@ -191,12 +191,12 @@ describe("a whole answer", () => {
     ])
   })
 
-  test("a whole answer shows reasoning where it was asked to, with its seal in the opaque slot", () => {
+  test("reasoning is shown if requested, with its seal in the opaque member", () => {
     const sealed = { mintedBy: "anthropic", data: "sig" }
-    const thought = (form: "full" | "summary" | "hidden", said: string): ContentPart => ({
+    const thought = (form: "full" | "summary" | "hidden", value: string): ContentPart => ({
       kind: "reasoning",
       form,
-      text: said,
+      text: value,
       sealed,
     })
     const shown = [thought("full", "a"), thought("summary", "b"), thought("hidden", "")]
@@ -209,11 +209,11 @@ describe("a whole answer", () => {
     ])
     for (const item of (output as JsonObject[]).slice(0, -1))
       expect(openSeal(String(item.encrypted_content))).toEqual(sealed)
-    const summed = answering({ ...ASKED, reasoning: { summary: "auto" } })
+    const summed = answering({ ...REQUEST_BODY, reasoning: { summary: "auto" } })
     expect(answer([thought("full", "a")], { context: summed }).output).toMatchObject([{ summary: [{ text: "a" }] }])
   })
 
-  test("a whole answer never ends with a seal", () => {
+  test("a whole response never ends with a seal", () => {
     const sealed = { mintedBy: "google", data: "sig" }
     const hidden: ContentPart = { kind: "reasoning", form: "hidden", text: "", sealed }
     expect(answer([hidden, { kind: "text", text: "a" }, hidden]).output).toMatchObject([
@@ -222,12 +222,12 @@ describe("a whole answer", () => {
     ])
   })
 
-  test("a whole answer has the seal of a call before it, and it comes back to the call", () => {
+  test("the seal of a call precedes it, and returns to the call", () => {
     const sealed = { mintedBy: "google", data: "sig" }
     const { output } = answer([{ kind: "tool-call", id: "1", name: "f", arguments: "{}", runsAt: "client", sealed }])
     expect(output).toMatchObject([{ type: "reasoning", summary: [] }, { type: "function_call" }])
     const items = output as JsonObject[]
-    // Earlier releases wrote the seal behind the call.
+    // Earlier releases wrote the seal after the call.
     for (const back of [items, items.toReversed()]) {
       const { turns } = decoded({
         model: "a/b",
@@ -240,7 +240,7 @@ describe("a whole answer", () => {
     }
   })
 
-  test("a whole answer has pictures, searches, and this protocol's own blocks; what else there is is named as lost", () => {
+  test("images, searches and this protocol's own blocks are encoded; other parts are reported as lost", () => {
     const own = { type: "mcp_list_tools", id: "mcpl_1", tools: [] }
     const search = { type: "web_search_call", id: "ws_9", status: "completed", action: { type: "search", query: "q" } }
     const { output, losses } = answer([

@@ -1,4 +1,4 @@
-// A canonical answer as a whole response: written as its stream would be, of which only the end is kept.
+// Encodes a whole response as its stream would be, of which only the end is used.
 
 import type { ChatResponse } from "../../../../canonical/chat/chat-response.ts"
 import type { ContentPart } from "../../../../canonical/chat/content-part.ts"

@@ -1,4 +1,4 @@
-// Settings as members of a request, in a fixed order. What has no counterpart is named as lost, or refused.
+// Encodes settings in a fixed order. Those without a counterpart are reported as lost, or refused.
 
 import type {
   ChatRequest,
@@ -20,26 +20,26 @@ const LEAST_TOKENS = 16
 const MAX_ALTERNATIVES = 20
 const MAX_NAME = 64
 
-export function encodeSettings(request: ChatRequest, saying: ResponsesEncodeContext): JsonDraft {
+export function encodeSettings(request: ChatRequest, encodeContext: ResponsesEncodeContext): JsonDraft {
   const { settings } = request
-  if (!saying.own) {
+  if (!encodeContext.own) {
     refuseUnsupported(settings)
-    dropHints(settings, saying)
+    dropHints(settings, encodeContext)
   }
-  const sampled = saying.own ? settings : samplingOf(settings, saying)
+  const sampled = encodeContext.own ? settings : samplingOf(settings, encodeContext)
   const members: { readonly [name: string]: Json | undefined } = {
-    max_output_tokens: encodeLimit(settings.maxOutputTokens, saying),
+    max_output_tokens: encodeLimit(settings.maxOutputTokens, encodeContext),
     temperature: sampled.temperature,
     top_p: sampled.topP,
-    frequency_penalty: saying.own ? settings.frequencyPenalty : undefined,
-    presence_penalty: saying.own ? settings.presencePenalty : undefined,
-    ...encodeLogprobs(sampled.logprobs, saying),
-    text: encodeText(settings, saying),
-    reasoning: encodeReasoning(settings.reasoning, saying),
-    include: encodeInclude(sampled.logprobs, saying),
-    parallel_tool_calls: saying.own || request.tools.length > 0 ? settings.parallelToolCalls : undefined,
-    prompt_cache_key: fitLength("cacheKey", settings.cacheKey, saying),
-    [saying.written.endUser ?? "safety_identifier"]: fitLength("endUser", settings.endUser, saying),
+    frequency_penalty: encodeContext.own ? settings.frequencyPenalty : undefined,
+    presence_penalty: encodeContext.own ? settings.presencePenalty : undefined,
+    ...encodeLogprobs(sampled.logprobs, encodeContext),
+    text: encodeText(settings, encodeContext),
+    reasoning: encodeReasoning(settings.reasoning, encodeContext),
+    include: encodeInclude(sampled.logprobs, encodeContext),
+    parallel_tool_calls: encodeContext.own || request.tools.length > 0 ? settings.parallelToolCalls : undefined,
+    prompt_cache_key: fitLength("cacheKey", settings.cacheKey, encodeContext),
+    [encodeContext.written.endUser ?? "safety_identifier"]: fitLength("endUser", settings.endUser, encodeContext),
   }
   const draft: JsonDraft = {}
   for (const [name, value] of Object.entries(members)) if (value !== undefined) draft[name] = value
@@ -64,7 +64,7 @@ function dropHints(settings: ChatSettings, { context }: ResponsesEncodeContext):
   }
 }
 
-/** What may be set of how tokens are chosen, and told of how they were. */
+/** Sampling settings and log probabilities. */
 function samplingOf(
   settings: ChatSettings,
   { context }: ResponsesEncodeContext,
@@ -85,7 +85,7 @@ function encodeLimit(limit: number | undefined, { own, context }: ResponsesEncod
   return LEAST_TOKENS
 }
 
-/** A key or name the vendor refuses where it is longer. */
+/** A key or name, which the vendor refuses if it is longer. */
 function fitLength(
   name: "cacheKey" | "endUser",
   value: string | undefined,
@@ -109,7 +109,7 @@ function encodeInclude(
   { own, written, context }: ResponsesEncodeContext,
 ): Json | undefined {
   const include = [...(written.include ?? [])]
-  // Else nobody could send reasoning back, for nothing is kept there.
+  // Without it, reasoning could not be sent back, because the provider stores nothing.
   if (context.reasons && !include.includes(SEALS)) include.push(SEALS)
   if (!own && logprobs !== undefined) include.push(LOGPROBS)
   return include.length > 0 || written.include ? include : undefined
@@ -120,8 +120,8 @@ function encodeText(
   { own, written, context }: ResponsesEncodeContext,
 ): Json | undefined {
   if (!format && !verbosity && !written.text) return undefined
-  const said = format && (own ? ownFormat(format) : encodeFormat(format, context.losses))
-  return { ...(said && { format: said }), ...(verbosity && { verbosity }) }
+  const encoded = format && (own ? ownFormat(format) : encodeFormat(format, context.losses))
+  return { ...(encoded && { format: encoded }), ...(verbosity && { verbosity }) }
 }
 
 function ownFormat(format: OutputFormat): JsonObject {
@@ -145,12 +145,15 @@ function encodeFormat(format: OutputFormat, losses: Losses): JsonObject {
   return { type: "json_schema", name: known, schema, strict: isHeld }
 }
 
-function encodeReasoning(wish: ReasoningSettings | undefined, saying: ResponsesEncodeContext): Json | undefined {
-  if (!wish) return undefined
-  const { own, written, context } = saying
-  const { effort, budgetTokens, show } = wish
+function encodeReasoning(
+  reasoning: ReasoningSettings | undefined,
+  encodeContext: ResponsesEncodeContext,
+): Json | undefined {
+  if (!reasoning) return undefined
+  const { own, written, context } = encodeContext
+  const { effort, budgetTokens, show } = reasoning
   const summary = written.summary === undefined ? {} : { summary: written.summary }
-  if (own) return { ...(effort && { effort: nearestEffortWord(effort, saying) }), ...summary }
+  if (own) return { ...(effort && { effort: nearestEffortWord(effort, encodeContext) }), ...summary }
   const { losses, reasons } = context
   const word = effort ?? (budgetTokens === undefined ? undefined : effortOf(budgetTokens))
   if (!reasons) {
@@ -163,13 +166,13 @@ function encodeReasoning(wish: ReasoningSettings | undefined, saying: ResponsesE
     )
   }
   if (show === "full") losses.push(approximated.hint("reasoning.show", "reasoning is shown as a summary"))
-  // Who names a number of tokens comes from where reasoning is shown unasked.
+  // A token budget comes from protocols that show reasoning by default.
   const isShown = show === "summary" || show === "full" || (show === undefined && budgetTokens !== undefined)
-  const said = {
-    ...(word && { effort: nearestEffortWord(word, saying) }),
+  const members = {
+    ...(word && { effort: nearestEffortWord(word, encodeContext) }),
     ...summaryOf(show, isShown && word !== "none"),
   }
-  return Object.keys(said).length > 0 ? said : undefined
+  return Object.keys(members).length > 0 ? members : undefined
 }
 
 function summaryOf(show: ReasoningSettings["show"], isShown: boolean): JsonDraft {

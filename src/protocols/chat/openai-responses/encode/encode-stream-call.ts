@@ -1,5 +1,5 @@
-// Calls of tools, and parts that are all there at once, on their way to the client: items by themselves. A tool is called
-// by what its caller named it, in the item that the caller's client expects of such a tool.
+// Encodes tool calls and complete parts as items of a stream. A tool has the name that the caller gave it, in the item
+// type that the caller's client expects.
 
 import type { ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import type { ForeignPart, MediaPart, ToolResultPart } from "../../../../canonical/chat/content-part.ts"
@@ -14,17 +14,18 @@ import { type PartEncoderContext, StreamPartEncoder } from "./encode-stream-part
 
 type StreamedCallStart = Extract<PartStart, { kind: "tool-call" }>
 
-export function createCallEncoder(start: StreamedCallStart, writing: PartEncoderContext): StreamPartEncoder {
-  const { context } = writing.output
-  const tool = context.asked.tools.find(({ name }) => name === start.name)
-  const id = start.id === "" ? `call_${context.id}${writing.number}` : start.id
-  if (start.runsAt === "provider" && start.id.startsWith("mcptoolu_")) return new RemoteCallEncoder(start, writing)
-  if (start.runsAt === "provider") return new HostedCallEncoder(start, writing)
-  if (tool && writingOf(tool.extra).as !== undefined) return new ShellCallEncoder({ ...start, id }, writing)
-  return new ClientCallEncoder({ start: { ...start, id }, tool }, writing)
+export function createCallEncoder(start: StreamedCallStart, encodeContext: PartEncoderContext): StreamPartEncoder {
+  const { context } = encodeContext.output
+  const tool = context.request.tools.find(({ name }) => name === start.name)
+  const id = start.id === "" ? `call_${context.id}${encodeContext.number}` : start.id
+  if (start.runsAt === "provider" && start.id.startsWith("mcptoolu_"))
+    return new RemoteCallEncoder(start, encodeContext)
+  if (start.runsAt === "provider") return new HostedCallEncoder(start, encodeContext)
+  if (tool && writingOf(tool.extra).as !== undefined) return new ShellCallEncoder({ ...start, id }, encodeContext)
+  return new ClientCallEncoder({ start: { ...start, id }, tool }, encodeContext)
 }
 
-/** The two kinds of calls that a client answers: of a function, and of a tool that takes text. */
+/** The two kinds of calls that a client answers: of a function, and of a tool with text input. */
 const CALLS = {
   function: { item: "function_call", prefix: "fc", event: "response.function_call_arguments", member: "arguments" },
   custom: { item: "custom_tool_call", prefix: "ctc", event: "response.custom_tool_call_input", member: "input" },
@@ -41,31 +42,31 @@ class ClientCallEncoder extends StreamPartEncoder {
 
   constructor(
     { start, tool }: { start: StreamedCallStart; tool: ToolDefinition | undefined },
-    writing: PartEncoderContext,
+    encodeContext: PartEncoderContext,
   ) {
-    super(writing)
+    super(encodeContext)
     this.start = start
     this.kind = tool?.kind === "custom" || start.input === "text" ? "custom" : "function"
     this.names = namesOf(tool, start.name)
   }
 
   write(): void {
-    const { output } = this.writing
+    const { output } = this.encodeContext
     const { prefix, event } = CALLS[this.kind]
     if (!this.place || !this.around) {
-      sealAhead(this.start, this.writing)
+      sealAhead(this.start, this.encodeContext)
       this.place = output.place(prefix)
       this.around = createDeltaTemplate(`${event}.delta`, this.place, "")
       output.begin(this.place, this.item("in_progress"))
     }
-    this.say(this.pending)
+    this.appendText(this.pending)
     this.pending = ""
     if (this.ended) this.finish(this.place)
   }
 
-  private say(text: string): void {
+  private appendText(text: string): void {
     if (text === "" || !this.around) return
-    this.writing.output.wire.grow(this.around, text)
+    this.encodeContext.output.wire.grow(this.around, text)
     this.text += text
   }
 
@@ -76,17 +77,17 @@ class ClientCallEncoder extends StreamPartEncoder {
   }
 
   private finish(place: ItemPosition): void {
-    const { output } = this.writing
+    const { output } = this.encodeContext
     const { event, member } = CALLS[this.kind]
     // Clients parse the arguments of a function, and there is always an object to parse.
-    if (this.kind === "function" && this.text === "") this.say("{}")
+    if (this.kind === "function" && this.text === "") this.appendText("{}")
     const named = this.kind === "function" ? { name: this.names.name } : {}
     output.wire.emit(`${event}.done`, { item_id: place.id, output_index: place.index, ...named, [member]: this.text })
     output.end(place, this.item(this.status))
   }
 }
 
-/** The seal of a call stands in an item of its own before it; one that comes later has no place. */
+/** The seal of a call has its own item before the call; a seal that comes later has no item. */
 function sealAhead({ id, sealed }: StreamedCallStart, { output }: PartEncoderContext): void {
   if (!sealed) return
   const place = output.place("rs")
@@ -95,29 +96,29 @@ function sealAhead({ id, sealed }: StreamedCallStart, { output }: PartEncoderCon
   output.end(place, { id: place.id, type: "reasoning", summary: [], encrypted_content })
 }
 
-/** A command for the caller's own shell: told when it is all there, for it is no text that could grow. */
+/** A command for the caller's own shell: written when complete, because it is not text that could grow. */
 class ShellCallEncoder extends StreamPartEncoder {
   readonly isVisible = true
   private text = ""
 
   constructor(
     private readonly start: StreamedCallStart,
-    writing: PartEncoderContext,
+    encodeContext: PartEncoderContext,
   ) {
-    super(writing)
+    super(encodeContext)
   }
 
   write(): void {
     this.text += this.pending
     this.pending = ""
     if (!this.ended) return
-    const { output } = this.writing
+    const { output } = this.encodeContext
     const action = shellAction(this.text)
     const { id: call_id, name } = this.start
-    sealAhead(this.start, this.writing)
+    sealAhead(this.start, this.encodeContext)
     const place = output.place(action ? "lsh" : "fc")
     const { id } = place
-    // What is no command goes to the client as it is, so that the model is told.
+    // Arguments that are not a command are sent unchanged, so that the model learns of it.
     const item: JsonObject = action
       ? { id, type: "local_shell_call", status: this.status, call_id, action }
       : { id, type: "function_call", status: this.status, call_id, name, arguments: this.text }
@@ -126,13 +127,16 @@ class ShellCallEncoder extends StreamPartEncoder {
   }
 }
 
-/** What a provider ran. Its own items are told with their results; of others, only a search has a place here. */
+/**
+ * A call that a provider ran. Items of this protocol are written with their results; of others only searches can be
+ * expressed.
+ */
 class HostedCallEncoder extends StreamPartEncoder {
   readonly isVisible: boolean
   private text = ""
 
-  constructor(start: StreamedCallStart, writing: PartEncoderContext) {
-    super(writing)
+  constructor(start: StreamedCallStart, encodeContext: PartEncoderContext) {
+    super(encodeContext)
     this.isVisible = start.name === "web_search"
     const isOurs = start.name.endsWith("_call") || start.id.startsWith("mcp_") || start.input === "text"
     if (!this.isVisible && !isOurs) this.lose("a call of a tool that another provider ran")
@@ -142,7 +146,7 @@ class HostedCallEncoder extends StreamPartEncoder {
     this.text += this.pending
     this.pending = ""
     if (!this.ended) return
-    const { output } = this.writing
+    const { output } = this.encodeContext
     const place = output.place("ws")
     const item = { id: place.id, type: "web_search_call", action: { type: "search", query: queryIn(this.text) } }
     const at = { item_id: place.id, output_index: place.index }
@@ -154,16 +158,16 @@ class HostedCallEncoder extends StreamPartEncoder {
   }
 }
 
-/** A call of a remote server's tool, which is one item with what came of it. */
+/** A call of a remote server's tool, which is one item together with its result. */
 class RemoteCallEncoder extends StreamPartEncoder {
   readonly isVisible = true
   private text = ""
 
   constructor(
     private readonly start: StreamedCallStart,
-    writing: PartEncoderContext,
+    encodeContext: PartEncoderContext,
   ) {
-    super(writing)
+    super(encodeContext)
   }
 
   write(): void {
@@ -171,20 +175,20 @@ class RemoteCallEncoder extends StreamPartEncoder {
     this.pending = ""
     const { id, name, server = "" } = this.start
     if (this.ended)
-      this.writing.output.remoteCalls.set(id, { server_label: server, name, arguments: this.text || "{}" })
+      this.encodeContext.output.remoteCalls.set(id, { server_label: server, name, arguments: this.text || "{}" })
   }
 }
 
-/** What came of a call of a remote server's tool: the item of both. */
+/** The result of a remote server's tool: one item for the call and its result. */
 class RemoteResultEncoder extends StreamPartEncoder {
   readonly isVisible = true
   private written = false
 
   constructor(
     private readonly result: ToolResultPart,
-    writing: PartEncoderContext,
+    encodeContext: PartEncoderContext,
   ) {
-    super(writing)
+    super(encodeContext)
   }
 
   override grow(): void {}
@@ -192,39 +196,39 @@ class RemoteResultEncoder extends StreamPartEncoder {
   write(): void {
     if (this.written) return
     this.written = true
-    const { output } = this.writing
+    const { output } = this.encodeContext
     const { callId, isError, parts } = this.result
     const call = output.remoteCalls.get(callId) ?? { server_label: "", name: "", arguments: "{}" }
     const place = output.place("mcp")
-    const said = parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
+    const joined = parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
     const at = { item_id: place.id, output_index: place.index }
     const item = { id: place.id, type: "mcp_call", approval_request_id: null, ...call }
     output.begin(place, { ...item, status: "in_progress", arguments: "", output: null, error: null })
     output.wire.emit("response.mcp_call.in_progress", at)
     output.wire.emit("response.mcp_call_arguments.done", { ...at, arguments: call.arguments ?? "{}" })
     output.wire.emit(isError ? "response.mcp_call.failed" : "response.mcp_call.completed", at)
-    const came = isError
-      ? { status: "failed", output: null, error: said }
-      : { status: "completed", output: said, error: null }
-    output.end(place, { ...item, ...came })
+    const outcome = isError
+      ? { status: "failed", output: null, error: joined }
+      : { status: "completed", output: joined, error: null }
+    output.end(place, { ...item, ...outcome })
   }
 }
 
-function queryIn(said: string): string {
+function queryIn(args: string): string {
   try {
-    const { query } = JSON.parse(said)
-    return typeof query === "string" ? query : said
+    const { query } = JSON.parse(args)
+    return typeof query === "string" ? query : args
   } catch {
-    return said
+    return args
   }
 }
 
 export function createWholePartEncoder(
   part: MediaPart | ForeignPart | ToolResultPart,
-  writing: PartEncoderContext,
+  encodeContext: PartEncoderContext,
 ): StreamPartEncoder {
   const isOthers = part.kind === "tool-result" && part.isRemote && !itemOf(part)
-  return isOthers ? new RemoteResultEncoder(part, writing) : new WholePartEncoder(part, writing)
+  return isOthers ? new RemoteResultEncoder(part, encodeContext) : new WholePartEncoder(part, encodeContext)
 }
 
 /** A part that does not grow. */
@@ -233,8 +237,8 @@ class WholePartEncoder extends StreamPartEncoder {
   private readonly item: JsonObject | undefined
   private written = false
 
-  constructor(part: MediaPart | ForeignPart | ToolResultPart, writing: PartEncoderContext) {
-    super(writing)
+  constructor(part: MediaPart | ForeignPart | ToolResultPart, encodeContext: PartEncoderContext) {
+    super(encodeContext)
     this.item = itemOf(part)
     this.isVisible = this.item !== undefined
     if (!this.item) this.lose(describePart(part))
@@ -245,7 +249,7 @@ class WholePartEncoder extends StreamPartEncoder {
   write(): void {
     if (this.written || !this.item) return
     this.written = true
-    const { output } = this.writing
+    const { output } = this.encodeContext
     const isPicture = this.item.type === "image_generation_call"
     const place = output.place(isPicture ? "ig" : "item")
     const id = typeof this.item.id === "string" ? this.item.id : place.id
@@ -255,7 +259,7 @@ class WholePartEncoder extends StreamPartEncoder {
   }
 }
 
-/** A part as an item of this protocol; undefined where it cannot be one. */
+/** A part as an item of this protocol; undefined if it cannot be one. */
 function itemOf(part: MediaPart | ForeignPart | ToolResultPart): JsonObject | undefined {
   if (part.kind === "tool-result") {
     const [found] = part.parts
@@ -268,7 +272,7 @@ function itemOf(part: MediaPart | ForeignPart | ToolResultPart): JsonObject | un
   return { type: "image_generation_call", status: "completed", ...members, result: source.base64 }
 }
 
-/** Only items have names of their own; the part of a content has none. */
+/** Only items have ids; content parts have none. */
 function asNamedItem(value: Json): JsonObject | undefined {
   return isObject(value) && typeof value.id === "string" && typeof value.type === "string" ? value : undefined
 }

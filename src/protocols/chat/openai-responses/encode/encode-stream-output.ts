@@ -1,13 +1,13 @@
-// The output of an answer as it is written: items one behind the other, and the events that tell of them.
+// Writes the output of a response: consecutive items and their events.
 import type { JsonObject } from "../../../../canonical/json.ts"
 import { encodeByteText } from "../../../../transport/json/byte-text.ts"
 import { asciiJson } from "../../../../transport/json/json-splice.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
 
-/** Takes the events of an answer. */
+/** Receives the events of a response. */
 export interface EventSink {
   emit(type: string, members: JsonObject): void
-  /** An event that only grows a text, for which `around` was made. */
+  /** An event that only extends a text, from the template `around`. */
   grow(around: DeltaTemplate, text: string): void
 }
 
@@ -17,9 +17,9 @@ export interface DeltaTemplate {
   readonly after: string
 }
 
-/** Numbers events as they are told, and keeps them until they are taken. */
+/** Numbers events and buffers them until they are taken. */
 export class EventBuffer implements EventSink {
-  /** Of the next event. */
+  /** The number of the next event. */
   sequence = 0
   private frames: string[] = []
 
@@ -40,7 +40,7 @@ export class EventBuffer implements EventSink {
   }
 }
 
-/** For answers that come whole. */
+/** For whole responses. */
 export const NO_EVENTS: EventSink = { emit() {}, grow() {} }
 
 export interface ItemPosition {
@@ -52,7 +52,7 @@ export interface ContentPosition extends ItemPosition {
   readonly content: number
 }
 
-/** How an event grows the text at a place. */
+/** The parts of a delta event before and after its text. */
 export function createDeltaTemplate(type: string, { index, id }: ItemPosition, more: string): DeltaTemplate {
   const place = `"item_id":${asciiJson(id)},"output_index":${index}`
   const isText = type === "response.output_text.delta"
@@ -66,10 +66,10 @@ export type ItemStatus = "completed" | "incomplete"
 
 export class OutputBuilder {
   readonly items: JsonObject[] = []
-  /** Calls of remote servers' tools, by their ids, until what came of them is there. */
+  /** Calls of remote servers' tools, by id, until their results arrive. */
   readonly remoteCalls = new Map<string, JsonObject>()
   private places = 0
-  /** What is said behind each other stands in one message. */
+  /** Consecutive content parts are in one message. */
   private message: { readonly place: ItemPosition; readonly content: JsonObject[] } | undefined
 
   constructor(
@@ -77,7 +77,7 @@ export class OutputBuilder {
     readonly wire: EventSink,
   ) {}
 
-  /** A place for an item that is no message. */
+  /** The position of an item other than a message. */
   place(prefix: string): ItemPosition {
     this.endMessage("completed")
     return this.nextPlace(prefix)
@@ -92,7 +92,7 @@ export class OutputBuilder {
     this.wire.emit("response.output_item.done", { output_index: index, item })
   }
 
-  /** A place in the message that is being said, which begins where there is none. */
+  /** The next position in the open message, which is started if there is none. */
   contentPosition(): ContentPosition {
     if (!this.message) {
       const place = this.nextPlace("msg")

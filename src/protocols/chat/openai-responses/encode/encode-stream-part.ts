@@ -1,5 +1,5 @@
-// Parts of an answer on their way to the client: what of each is known, and what of that is written. A part is written
-// when it is its turn; what it knows by then leaves at once, the rest as it comes.
+// Parts of an encoded stream: their known content, and how much of that is written. A part is written when its turn
+// comes; its content so far is sent at once, the rest as it arrives.
 
 import type { TokenLogprob } from "../../../../canonical/chat/chat-response.ts"
 import type { Citation } from "../../../../canonical/chat/content-part.ts"
@@ -17,7 +17,7 @@ import {
   type OutputBuilder,
 } from "./encode-stream-output.ts"
 
-/** Where a part stands in the answer, for losses and missing ids. */
+/** A part's position in the response, for losses and missing ids. */
 export interface PartEncoderContext {
   readonly output: OutputBuilder
   readonly number: number
@@ -29,11 +29,11 @@ export abstract class StreamPartEncoder {
   protected sealed: SealedContent | undefined
   protected status: ItemStatus = "completed"
 
-  constructor(protected readonly writing: PartEncoderContext) {}
+  constructor(protected readonly encodeContext: PartEncoderContext) {}
 
-  /** Whether there is something of it to be written. */
+  /** True if there is something to write. */
   abstract readonly isVisible: boolean
-  /** Whether it is a seal and nothing else. */
+  /** True if it is only a seal. */
   get isHidden(): boolean {
     return false
   }
@@ -53,7 +53,7 @@ export abstract class StreamPartEncoder {
   }
 
   protected lose(what: string): void {
-    const { output, number } = this.writing
+    const { output, number } = this.encodeContext
     output.context.losses.push(dropped.hint(`output[${number}]`, `the responses interface has no place for ${what}`))
   }
 }
@@ -70,9 +70,9 @@ export class TextPartEncoder extends StreamPartEncoder {
 
   constructor(
     private readonly kind: "text" | "refusal",
-    writing: PartEncoderContext,
+    encodeContext: PartEncoderContext,
   ) {
-    super(writing)
+    super(encodeContext)
   }
 
   get isVisible(): boolean {
@@ -89,7 +89,7 @@ export class TextPartEncoder extends StreamPartEncoder {
 
   write(): void {
     this.begin()
-    const { wire } = this.writing.output
+    const { wire } = this.encodeContext.output
     if (this.pending !== "" && this.around) {
       wire.grow(this.around, this.pending)
       this.text += this.pending
@@ -106,7 +106,7 @@ export class TextPartEncoder extends StreamPartEncoder {
 
   private begin(): void {
     if (this.place) return
-    const { output } = this.writing
+    const { output } = this.encodeContext
     this.place = output.contentPosition()
     const type = this.kind === "text" ? "response.output_text.delta" : "response.refusal.delta"
     this.around = createDeltaTemplate(type, this.place, `"content_index":${this.place.content},`)
@@ -124,7 +124,7 @@ export class TextPartEncoder extends StreamPartEncoder {
     return { type: "output_text", text, annotations: [...annotations], logprobs: encodeLogprobs(this.sentTokens) }
   }
 
-  /** What is cited for all of the text waits until that is all there. */
+  /** Citations for the whole text wait until it is complete. */
   private annotate(): void {
     const isKnown = ({ end }: Citation) => this.ended || end !== undefined
     const known = this.cited.filter(isKnown)
@@ -137,12 +137,12 @@ export class TextPartEncoder extends StreamPartEncoder {
       }
       const annotation_index = this.annotations.push(annotation) - 1
       const event = { ...this.at(), annotation_index, annotation }
-      this.writing.output.wire.emit("response.output_text.annotation.added", event)
+      this.encodeContext.output.wire.emit("response.output_text.annotation.added", event)
     }
   }
 
   private finish(): void {
-    const { output } = this.writing
+    const { output } = this.encodeContext
     const part = this.part()
     if (this.kind === "text") {
       const { text, logprobs } = part
@@ -153,7 +153,7 @@ export class TextPartEncoder extends StreamPartEncoder {
   }
 }
 
-/** How the two forms of reasoning are told. */
+/** The events of the two forms of reasoning. */
 const THOUGHTS = {
   summary: {
     part: "response.reasoning_summary_part",
@@ -169,7 +169,7 @@ const THOUGHTS = {
   },
 } as const
 
-/** Reasoning: an item of its own, in whose opaque slot the seal stands. */
+/** Reasoning: an item with the seal in its opaque member. */
 export class ReasoningPartEncoder extends StreamPartEncoder {
   private text = ""
   private place: ItemPosition | undefined
@@ -178,9 +178,9 @@ export class ReasoningPartEncoder extends StreamPartEncoder {
 
   constructor(
     private readonly form: "summary" | "full",
-    writing: PartEncoderContext,
+    encodeContext: PartEncoderContext,
   ) {
-    super(writing)
+    super(encodeContext)
     this.words = THOUGHTS[form]
   }
 
@@ -193,17 +193,17 @@ export class ReasoningPartEncoder extends StreamPartEncoder {
   }
 
   write(): void {
-    const { output } = this.writing
+    const { output } = this.encodeContext
     if (!this.place) {
       this.place = output.place("rs")
       output.begin(this.place, { id: this.place.id, type: "reasoning", summary: [] })
     }
-    if (this.pending !== "") this.say()
+    if (this.pending !== "") this.flushText()
     if (this.ended) this.finish(this.place)
   }
 
-  private say(): void {
-    const { wire } = this.writing.output
+  private flushText(): void {
+    const { wire } = this.encodeContext.output
     const { part, text, index, type } = this.words
     if (!this.around && this.place) {
       wire.emit(`${part}.added`, { ...this.at(), part: { type, text: "" } })
@@ -219,9 +219,9 @@ export class ReasoningPartEncoder extends StreamPartEncoder {
   }
 
   private finish(place: ItemPosition): void {
-    const { output } = this.writing
+    const { output } = this.encodeContext
     const { part, text, type } = this.words
-    const said = this.around ? [{ type, text: this.text }] : []
+    const content = this.around ? [{ type, text: this.text }] : []
     if (this.around) {
       output.wire.emit(`${text}.done`, { ...this.at(), text: this.text })
       output.wire.emit(`${part}.done`, { ...this.at(), part: { type, text: this.text } })
@@ -230,8 +230,8 @@ export class ReasoningPartEncoder extends StreamPartEncoder {
     output.end(place, {
       id: place.id,
       type: "reasoning",
-      summary: isFull ? [] : said,
-      ...(isFull && said.length > 0 && { content: said }),
+      summary: isFull ? [] : content,
+      ...(isFull && content.length > 0 && { content }),
       ...(this.sealed && { encrypted_content: encloseSeal(this.sealed) }),
     })
   }

@@ -5,7 +5,6 @@ import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
 import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import { GatewayError } from "../../../../canonical/gateway-error.ts"
 import {
-  ASKED,
   answering,
   call,
   delta,
@@ -15,6 +14,7 @@ import {
   finish,
   ID,
   over,
+  REQUEST_BODY,
   readStream,
   start,
   writeStream,
@@ -24,7 +24,7 @@ import { checkGrammar } from "./stream-grammar.fixture.ts"
 
 const { ingress } = openaiResponsesCodec
 
-/** The events each push lets out, by name. */
+/** The names of the events that each push emits. */
 function letOut(events: readonly StreamEvent[]): string[] {
   const encoder = ingress.encodeStream(encodeContext())
   return events.map((event) =>
@@ -34,7 +34,7 @@ function letOut(events: readonly StreamEvent[]): string[] {
   )
 }
 
-describe("an event leaves", () => {
+describe("the time at which an event is sent", () => {
   test("an event is sent as soon as it has content", () => {
     expect(
       letOut([
@@ -71,7 +71,7 @@ describe("an event leaves", () => {
     ])
   })
 
-  test("when the item before it is done, in protocols where parts overlap", () => {
+  test("an event of an overlapping part is sent when the item before it is done", () => {
     const events = [
       start(0, call("1")),
       start(1, call("2")),
@@ -93,7 +93,7 @@ describe("an event leaves", () => {
     ])
   })
 
-  test("past a part that has said nothing", () => {
+  test("an empty part does not delay the next one", () => {
     const [, , out] = letOut([
       start(0, { kind: "reasoning", form: "hidden" }),
       start(1, { kind: "text" }),
@@ -103,7 +103,7 @@ describe("an event leaves", () => {
   })
 })
 
-test("what is cut off is told to be", () => {
+test("a stream that is cut off is marked as incomplete", () => {
   const cut: StreamEvent = { type: "candidate-end", candidate: 0, finish: { reason: "length" } }
   const frames = writeStream([start(0, { kind: "text" }), delta(0, "a"), start(1, call("1")), delta(1, "{"), cut, over])
   checkGrammar(frames)
@@ -113,38 +113,38 @@ test("what is cut off is told to be", () => {
   })
 })
 
-test("a stream and a whole answer say the same", () => {
+test("a stream and a whole response have the same content", () => {
   const parts: ContentPart[] = [
     { kind: "reasoning", form: "full", text: "hm", sealed: { mintedBy: "m", data: "d" } },
     { kind: "text", text: "Zoë 👋", citations: [{ url: "https://a", title: "t" }] },
     { kind: "tool-call", id: "1", name: "agents__open", arguments: "{}", runsAt: "client" },
   ]
   const events = parts.flatMap((part, index): StreamEvent[] => {
-    const said = part.kind === "tool-call" ? part.arguments : "text" in part ? part.text : ""
+    const content = part.kind === "tool-call" ? part.arguments : "text" in part ? part.text : ""
     const begin = part.kind === "tool-call" ? call("1", part.name) : ({ kind: part.kind, form: "full" } as PartStart)
     const cites = part.kind === "text" ? (part.citations ?? []) : []
     return [
       start(index, begin),
-      delta(index, said.slice(0, 1)),
-      delta(index, said.slice(1)),
+      delta(index, content.slice(0, 1)),
+      delta(index, content.slice(1)),
       ...cites.map((citation): StreamEvent => ({ type: "part-cite", candidate: 0, part: index, citation })),
       { type: "part-end", candidate: 0, part: index, ...("sealed" in part && part.sealed && { sealed: part.sealed }) },
     ]
   })
   const counted = { input: 3, cacheRead: 1, output: 2 }
   const usage: StreamEvent = { type: "usage", usage: counted }
-  const frames = writeStream([...events, finish, usage, over], answering(ASKED))
+  const frames = writeStream([...events, finish, usage, over], answering(REQUEST_BODY))
   const candidates = [{ index: 0, parts, finish: { reason: "stop" } as const }]
-  const whole = ingress.encodeResponse({ candidates, usage: counted }, answering(ASKED))
+  const whole = ingress.encodeResponse({ candidates, usage: counted }, answering(REQUEST_BODY))
   expect(eventsIn(frames.join("")).at(-1)?.response).toEqual(whole)
 })
 
-describe("an error", () => {
+describe("errors in a stream", () => {
   const error = new GatewayError("upstream_unavailable", "Gone.")
   const context = { requestId: "11-22", unixTime: 5 }
 
-  test("before anything was told opens a response, fails it, and then the stream", () => {
-    const encoder = ingress.encodeStream(answering(ASKED))
+  test("an error before any event opens a response, fails it, and then fails the stream", () => {
+    const encoder = ingress.encodeStream(answering(REQUEST_BODY))
     const events = eventsIn(encoder.errorFrame(error, context))
     expect(events.map(({ type, sequence_number }) => [type, sequence_number])).toEqual([
       ["response.created", 0],
@@ -154,15 +154,15 @@ describe("an error", () => {
     expect(events[1]?.response).toMatchObject({ id: `resp_${ID}`, status: "failed", created_at: 5, temperature: 0.5 })
   })
 
-  test("midway goes on counting, with the response that was opened", () => {
+  test("an error in a running stream continues the numbering and the opened response", () => {
     const encoder = ingress.encodeStream(encodeContext())
-    const told = [{ type: "stream-start", created: 9 } as const, start(0, { kind: "text" }), delta(0, "a")].flatMap(
+    const frames = [{ type: "stream-start", created: 9 } as const, start(0, { kind: "text" }), delta(0, "a")].flatMap(
       (event) => encoder.push(event),
     )
     const events = eventsIn(encoder.errorFrame(error, context))
     expect(events.map(({ type, sequence_number }) => [type, sequence_number])).toEqual([
-      ["response.failed", told.length],
-      ["error", told.length + 1],
+      ["response.failed", frames.length],
+      ["error", frames.length + 1],
     ])
     expect(events[0]?.response).toMatchObject({
       id: `resp_${ID}`,
@@ -221,10 +221,10 @@ const event: fc.Arbitrary<StreamEvent> = fc.oneof(
   fc.constant<StreamEvent>({ type: "foreign", protocol: "x", value: 1 }),
 )
 
-test("no order of events makes a stream that breaks the grammar, and what it says is read again", () => {
+test("any order of events yields a valid stream that decodes to the same content", () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 40 }), (events) => {
-      const frames = writeStream([...events, over, ...events], answering(ASKED))
+      const frames = writeStream([...events, over, ...events], answering(REQUEST_BODY))
       checkGrammar(frames)
       expect(readStream([frames.join("")]).at(-1)).toEqual(over)
     }),
@@ -232,8 +232,8 @@ test("no order of events makes a stream that breaks the grammar, and what it say
   )
 })
 
-test("what is told in order is read again word for word, wherever it is cut", () => {
-  const said = fc.array(
+test("ordered parts decode to the same text, wherever the stream is cut", () => {
+  const partList = fc.array(
     fc.record({
       begin: fc.constantFrom<PartStart>(
         { kind: "text" },
@@ -245,7 +245,7 @@ test("what is told in order is read again word for word, wherever it is cut", ()
     }),
   )
   fc.assert(
-    fc.property(said, fc.nat(), (parts, cut) => {
+    fc.property(partList, fc.nat(), (parts, cut) => {
       const events = parts.flatMap((each, part) => [
         start(part, each.begin),
         ...each.texts.map((piece) => delta(part, piece)),
@@ -262,7 +262,7 @@ test("what is told in order is read again word for word, wherever it is cut", ()
   )
 })
 
-test("it makes no difference where the bytes are cut", () => {
+test("a stream decodes to the same events wherever its bytes are cut", () => {
   const story = [
     start(0, { kind: "text" }),
     delta(0, "Zoë "),

@@ -1,5 +1,5 @@
-// A streamed answer as clients of this protocol read it: one item at a time, in order, each piece as soon as it is there.
-// Parts that overlap wait for one another; a part that has said nothing yet makes nobody wait.
+// Encodes a stream for clients of this protocol: one item at a time, in order, each piece as soon as it arrives.
+// Overlapping parts wait for one another; an empty part does not make others wait.
 
 import type { StreamEvent } from "../../../../canonical/chat/stream-event.ts"
 import type { GatewayError } from "../../../../canonical/gateway-error.ts"
@@ -18,7 +18,7 @@ export function encodeStream(context: ClientResponseContext): StreamWriter {
       answer.take(event)
       return wire.take()
     },
-    /** A stream that stops short has no end of its own. */
+    /** A stream that stops early gets no end. */
     finish: () => [],
     errorFrame(error: GatewayError, { unixTime }: FrameContext) {
       const fresh = openResponse(context, unixTime)

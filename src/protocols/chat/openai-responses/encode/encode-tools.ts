@@ -1,4 +1,4 @@
-// Tools, and which of them shall be called, in this protocol's words.
+// Encodes tools and the choice among them.
 
 import type { ChatRequest, HostedTool, ToolChoice, ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
@@ -14,15 +14,18 @@ import { type ResponsesEncodeContext, unsupportedSetting } from "./encode-contex
 
 type ResponsesToolRequest = Pick<ChatRequest, "tools" | "toolChoice">
 
-export function encodeTools({ tools, toolChoice }: ResponsesToolRequest, saying: ResponsesEncodeContext): JsonDraft {
-  if (saying.own) return ownTools({ tools, ...(toolChoice && { toolChoice }) })
-  const said: ToolDefinition[] = []
+export function encodeTools(
+  { tools, toolChoice }: ResponsesToolRequest,
+  encodeContext: ResponsesEncodeContext,
+): JsonDraft {
+  if (encodeContext.own) return ownTools({ tools, ...(toolChoice && { toolChoice }) })
+  const sentTools: ToolDefinition[] = []
   const listed = tools.flatMap((tool) => {
-    const wire = encodeTool(tool, saying)
-    if (wire) said.push(tool)
+    const wire = encodeTool(tool, encodeContext)
+    if (wire) sentTools.push(tool)
     return wire ? [wire] : []
   })
-  const choice = toolChoice && encodeChoice(toolChoice, said)
+  const choice = toolChoice && encodeChoice(toolChoice, sentTools)
   return { ...(listed.length > 0 && { tools: listed }), ...(choice !== undefined && { tool_choice: choice }) }
 }
 
@@ -68,17 +71,17 @@ function wireTool(tool: Exclude<ToolDefinition, HostedTool>): JsonObject {
   }
 }
 
-function encodeTool(tool: ToolDefinition, saying: ResponsesEncodeContext): Json | undefined {
-  const { losses } = saying.context
+function encodeTool(tool: ToolDefinition, encodeContext: ResponsesEncodeContext): Json | undefined {
+  const { losses } = encodeContext.context
   const at = tool.at ?? ""
   if (tool.cacheMark) {
     losses.push(dropped.hint(memberPath(at, "cache_control"), "the provider caches prompts without marks"))
   }
-  if (tool.kind === "hosted") return encodeHosted(tool, saying)
+  if (tool.kind === "hosted") return encodeHosted(tool, encodeContext)
   const draft: JsonDraft = { ...wireTool(tool) }
   if (tool.kind === "function") {
     draft.parameters = objectSchema(tool.parameters)
-    // The vendor holds a function to its schema unless told not to, and few schemas are such as it then takes.
+    // The vendor enforces a function's schema unless `strict` is false, and accepts few schemas for that.
     draft.strict = tool.strict === true && isStrict(draft.parameters)
     if (tool.strict && !draft.strict) {
       losses.push(approximated.meaning(memberPath(at, "strict"), "a schema with open members is not enforced"))
@@ -87,7 +90,7 @@ function encodeTool(tool: ToolDefinition, saying: ResponsesEncodeContext): Json 
   return restorePassthrough(draft, tool.extra, { at, losses })
 }
 
-/** What takes an object must say so there. */
+/** A schema must state that it is an object. */
 function objectSchema(schema: Json | undefined): Json {
   if (!isObject(schema)) return { type: "object", properties: {} }
   if (schema.type !== undefined && schema.properties !== undefined) return schema
@@ -120,7 +123,7 @@ function encodeHosted(tool: HostedTool, { context }: ResponsesEncodeContext): Js
   return { ...counterpart, ...known }
 }
 
-/** Where the user is, which Anthropic says in the same words; in chat completions it stands a level further down. */
+/** The user's location, which has the same shape at Anthropic; chat completions nests it one level deeper. */
 function searchOptions(value: Json): JsonObject {
   const location = isObject(value) ? value.user_location : undefined
   if (!isObject(location) || location.type !== "approximate") return {}
@@ -128,21 +131,21 @@ function searchOptions(value: Json): JsonObject {
   return { user_location: isObject(approximate) ? { ...flat, ...approximate } : flat }
 }
 
-function encodeChoice(choice: ToolChoice, said: readonly ToolDefinition[]): Json | undefined {
-  const has = (name: string) => said.some((tool) => tool.name === name)
+function encodeChoice(choice: ToolChoice, sentTools: readonly ToolDefinition[]): Json | undefined {
+  const has = (name: string) => sentTools.some((tool) => tool.name === name)
   if (choice.mode === "tool") {
     if (!has(choice.name)) throw missingForcedTool()
-    return encodeToolName(choice.name, said)
+    return encodeToolName(choice.name, sentTools)
   }
   if (choice.mode === "some") {
     const names = choice.names.filter(has)
     if (choice.required && names.length === 0) throw missingForcedTool()
-    if (names.length === 0) return said.length > 0 ? "none" : undefined
-    return encodeAllowedTools(names, choice.required, said)
+    if (names.length === 0) return sentTools.length > 0 ? "none" : undefined
+    return encodeAllowedTools(names, choice.required, sentTools)
   }
-  // Without a tool there is nothing to choose.
-  if (said.length === 0 && choice.mode === "required") throw missingForcedTool()
-  return said.length === 0 ? undefined : choice.mode
+  // Without tools there is no choice.
+  if (sentTools.length === 0 && choice.mode === "required") throw missingForcedTool()
+  return sentTools.length === 0 ? undefined : choice.mode
 }
 
 function ownChoice(choice: ToolChoice, tools: readonly ToolDefinition[]): Json {

@@ -1,10 +1,10 @@
-// The grammar of a responses stream, as a strict client reads it: what may follow what, and that what the last event
-// shows is what the events before it told.
+// The grammar of a responses stream, as a strict client reads it: the allowed order of events, and equality of the last
+// event with the events before it.
 import { isDeepStrictEqual } from "node:util"
 import { isObject, type JsonObject } from "../../../../canonical/json.ts"
 import { decodeByteText } from "../../../../transport/json/byte-text.ts"
 
-/** Throws where the frames are no whole stream that a strict client takes. */
+/** Throws if the frames are not a complete stream for a strict client. */
 export function checkGrammar(frames: readonly string[]): void {
   const reader = new GrammarReader()
   for (const frame of frames) reader.read(frame)
@@ -17,18 +17,18 @@ interface GrammarItem {
   readonly texts: Map<string, { text: string; done: boolean; closed: boolean; annotations: number }>
 }
 
-/** What is told of a text: the event that opens its place, those that grow and end it, and where the text stands. */
-const TEXTS: Readonly<Record<string, { index: string; opened: string | undefined; said: string }>> = {
-  "response.output_text": { index: "content_index", opened: "response.content_part", said: "text" },
-  "response.refusal": { index: "content_index", opened: "response.content_part", said: "refusal" },
-  "response.reasoning_text": { index: "content_index", opened: "response.content_part", said: "text" },
+/** The events of a text: opening, delta and end, and the member of the text. */
+const TEXTS: Readonly<Record<string, { index: string; opened: string | undefined; member: string }>> = {
+  "response.output_text": { index: "content_index", opened: "response.content_part", member: "text" },
+  "response.refusal": { index: "content_index", opened: "response.content_part", member: "refusal" },
+  "response.reasoning_text": { index: "content_index", opened: "response.content_part", member: "text" },
   "response.reasoning_summary_text": {
     index: "summary_index",
     opened: "response.reasoning_summary_part",
-    said: "text",
+    member: "text",
   },
-  "response.function_call_arguments": { index: "", opened: undefined, said: "arguments" },
-  "response.custom_tool_call_input": { index: "", opened: undefined, said: "input" },
+  "response.function_call_arguments": { index: "", opened: undefined, member: "arguments" },
+  "response.custom_tool_call_input": { index: "", opened: undefined, member: "input" },
 }
 const PARTS: readonly string[] = ["response.content_part", "response.reasoning_summary_part"]
 const STEPS = /^response\.web_search_call\.(in_progress|searching|completed)$/
@@ -132,7 +132,7 @@ class GrammarReader {
     if (step === "delta") found.text += event.delta
     else {
       found.done = true
-      if (event[kind.said] !== found.text) this.fault(`${type} says otherwise`)
+      if (event[kind.member] !== found.text) this.fault(`${type} says otherwise`)
     }
   }
 

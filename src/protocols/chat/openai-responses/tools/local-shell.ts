@@ -1,5 +1,5 @@
-// The vendor's tool that runs commands at the caller's: to other providers it is a function with the command as its
-// arguments, to the caller's client it stays what it is.
+// The vendor's tool for commands on the caller's machine: other providers get a function with the command as its
+// arguments, and the caller's client gets the original tool.
 import { isObject, type JsonObject, parseJson } from "../../../../canonical/json.ts"
 
 export const LOCAL_SHELL = "local_shell"
@@ -18,9 +18,9 @@ export const LOCAL_SHELL_PARAMETERS: JsonObject = {
   required: ["command"],
 }
 
-/** What a model wrote as arguments, as the vendor's action; undefined where it is none. */
-export function shellAction(said: string): JsonObject | undefined {
-  const written = parseJson(said)
+/** A model's arguments as the vendor's action; undefined if they are not one. */
+export function shellAction(args: string): JsonObject | undefined {
+  const written = parseJson(args)
   if (!isObject(written) || !Array.isArray(written.command)) return undefined
   if (!written.command.every((word) => typeof word === "string")) return undefined
   return { type: "exec", env: {}, ...written }

@@ -6,8 +6,8 @@ import { isObject, type Json, type JsonObject } from "../../../../canonical/json
 const BEARER = /^Bearer\s+(.+)$/i
 
 /**
- * The server that a tool of type `mcp` names; undefined where another protocol could not call it as is wished: one whose
- * calls wait for the caller's approval, a connector of the vendor's, or one that wants headers of its own.
+ * The server of a tool of type `mcp`; undefined if another protocol cannot call it in the same way: its calls need the
+ * caller's approval, it is a connector of the vendor, or it needs custom headers.
  */
 export function remoteServerIn(tool: JsonObject): RemoteServer | undefined {
   const { server_label: label, server_url: url, authorization, headers, allowed_tools, require_approval } = tool
@@ -19,7 +19,7 @@ export function remoteServerIn(tool: JsonObject): RemoteServer | undefined {
   return { label, url, ...(token !== undefined && { authorization: token }), ...(allowedTools && { allowedTools }) }
 }
 
-/** The token, where that is all the headers say. */
+/** The bearer token, if the headers contain nothing else. */
 function bearerIn(headers: Json | undefined): string | undefined {
   const [only, ...others] = isObject(headers) ? Object.entries(headers) : []
   if (!only || others.length > 0 || only[0].toLowerCase() !== "authorization") return undefined

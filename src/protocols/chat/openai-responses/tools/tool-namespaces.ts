@@ -1,10 +1,10 @@
-// Sets of tools, which other protocols do not know: a tool of one bears both names in one.
+// Namespaces of tools, which other protocols lack: their tools get one name made of both.
 import type { ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import { type ToolNamespace, writingOf } from "../passthrough-fields.ts"
 
 const BETWEEN = "__"
 
-/** The one name of a tool in a set. */
+/** The single name of a namespaced tool. */
 export function flatName(namespace: string, name: string): string {
   return namespace.endsWith(BETWEEN) ? namespace + name : namespace + BETWEEN + name
 }
@@ -13,7 +13,7 @@ export function namespaceOf(tool: ToolDefinition | undefined): ToolNamespace | u
   return writingOf(tool?.extra).namespace
 }
 
-/** How a caller of this protocol knows a tool. */
+/** The name of a tool for callers of this protocol. */
 export function namesOf(
   tool: ToolDefinition | undefined,
   name: string,

@@ -1,12 +1,13 @@
-// What a tool gave back. On this wire it is an object: `output` or `error` by custom, or whatever the tool has.
-import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+// The result of a function call, which is a JSON object in this protocol: by convention `output` or `error`.
+
+import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 
 interface FunctionResult {
   readonly text: string
   readonly isError: boolean
 }
 
-/** A lone text is that text; anything else is the object's JSON. */
+/** A single string is the text; anything else is the object's JSON. */
 export function decodeResult(response: JsonObject): FunctionResult {
   const { output, error } = response
   const isError = error !== undefined && error !== null
@@ -17,12 +18,12 @@ export function decodeResult(response: JsonObject): FunctionResult {
 }
 
 export function encodeResult({ text, isError }: FunctionResult): JsonObject {
-  const said = parseExactObject(text)
-  if (!isError) return said ?? { output: text }
-  return said?.error !== undefined && said.error !== null ? said : { error: text }
+  const parsed = parseExactObject(text)
+  if (!isError) return parsed ?? { output: text }
+  return parsed?.error !== undefined && parsed.error !== null ? parsed : { error: text }
 }
 
-/** The object a text is the JSON of; undefined where it is none, or cannot be read without changing its numbers. */
+/** Parses an object; undefined if the text is not one, or parsing would change its numbers. */
 export function parseExactObject(text: string): JsonObject | undefined {
   if (!/^\s*\{/.test(text)) return undefined
   let value: Json
