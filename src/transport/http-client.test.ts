@@ -134,7 +134,7 @@ describe.each([
     })
 
     test.each([
-      ["the host closed it", okResponseText("x", "connection: close\r\n")],
+      ["the host announced its close", okResponseText("x", "connection: close\r\n")],
       ["more bytes than were announced", `${okResponseText("x")}y`],
     ])("a connection is not reused after %s", async (_, bytes) => {
       const host = await start((socket) => socket.write(bytes))

@@ -17,12 +17,12 @@ function resultOf(callId: string, text: string): HeardPart {
   return { kind: "result", callId, text, images: [], failed: false }
 }
 
-describe("what a model hears of its calls", () => {
-  test("what a model hears of its calls is right where each comes back as it was, with its own result", () => {
+describe("the tool calls that a model receives", () => {
+  test("calls are accepted if each returns unchanged with its own result", () => {
     expect(wrongCalls(faithful(), { steps, haveIds: true })).toEqual([])
   })
 
-  test("what a model hears of its calls is wrong where two results were exchanged", () => {
+  test("two exchanged results are reported", () => {
     const parts = faithful().map((part) => {
       if (part.kind !== "result" || part.callId === "call_1_0") return part
       return { ...part, callId: part.callId === "call_0_0" ? "call_0_1" : "call_0_0" }
@@ -30,7 +30,7 @@ describe("what a model hears of its calls", () => {
     expect(wrongCalls(parts, { steps, haveIds: true })).toHaveLength(2)
   })
 
-  test("what a model hears of its calls is wrong where a call is missing, has other arguments, another name or another id", () => {
+  test("a missing call and a call with other arguments, another name or another id are reported", () => {
     const [first, ...rest] = faithful()
     expect(wrongCalls(rest, { steps, haveIds: true })).toHaveLength(1)
     if (first?.kind !== "call") throw new Error("it begins with a call")
@@ -40,7 +40,7 @@ describe("what a model hears of its calls", () => {
     }
   })
 
-  test("what a model hears of its calls goes by the order where a vendor gives its calls no ids", () => {
+  test("calls without ids are matched by their order", () => {
     const renamed = (id: string) => `unnamed ${id}`
     const parts = faithful().map((part): HeardPart => {
       if (part.kind === "call") return { ...part, call: { ...part.call, id: renamed(part.call.id) } }
@@ -51,7 +51,7 @@ describe("what a model hears of its calls", () => {
   })
 })
 
-test("a model calls only what it was offered, by the schema it was told", () => {
+test("a model calls only declared tools, by their schema", () => {
   const tool = {
     name: "read",
     description: "",

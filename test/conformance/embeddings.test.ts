@@ -31,7 +31,7 @@ function askedFor(body: JsonObject = {}): number {
   return Array.isArray(several) ? several.length : 1
 }
 
-recorded("a recorded answer has a vector for each input, of the size asked for", () => {
+recorded("a recorded answer has a vector of the requested size for each input", () => {
   const whole = exchanges().filter(({ status }) => status === 200)
   expect(whole.length).toBeGreaterThan(10)
   for (const recording of whole) {
@@ -48,7 +48,7 @@ recorded("a recorded answer has a vector for each input, of the size asked for",
   }
 })
 
-recorded("what a recorded answer says was used is read, and nothing where it says nothing", () => {
+recorded("the usage of a recorded answer is read, and none if it reports none", () => {
   for (const recording of exchanges()) {
     const { response, status, source } = recording
     if (status !== 200 || !isObject(response.body)) continue
@@ -62,7 +62,7 @@ recorded("what a recorded answer says was used is read, and nothing where it say
   }
 })
 
-recorded("a recorded error is read, and is not the caller's doing where a model is not found", () => {
+recorded("a recorded error is read, and an unknown upstream model is not the caller's error", () => {
   const failed = exchanges().filter(({ status }) => status >= 400)
   expect(failed.length).toBeGreaterThan(2)
   for (const recording of failed) {

@@ -8,7 +8,7 @@ import { recorded, recordings } from "./recorded.ts"
 const upstream = codecs.image?.upstream.get(openaiImages.id)
 const ingress = codecs.image?.ingress.get(openaiImages.id)
 
-recorded("a recorded request is read, and written again as it was", () => {
+recorded("a recorded request is decoded and encoded unchanged", () => {
   const asked = recordings("images").flatMap(({ request }) => (isObject(request?.body) ? [request.body] : []))
   expect(asked.length).toBeGreaterThan(2)
   for (const body of asked) {
@@ -18,7 +18,7 @@ recorded("a recorded request is read, and written again as it was", () => {
   }
 })
 
-recorded("a recorded answer has the images asked for, and its error is the caller's", () => {
+recorded("a recorded answer has the requested images, and its error is the caller's", () => {
   for (const { status, request, response, source } of recordings("images")) {
     if (!isObject(response.body)) continue
     if (status >= 400) {

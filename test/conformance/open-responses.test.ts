@@ -153,7 +153,7 @@ for (const { name } of HOSTS) {
       expect(textOf(response)).toMatch(/\S/)
     })
 
-    test("a stream: its deltas are its text, and its last event is the whole response", async () => {
+    test("a stream's deltas are its text, and its last event is the whole response", async () => {
       const events = await streamed({ model, input: "Count to five." })
       const deltas = events.flatMap(({ type, delta }) => (type === "response.output_text.delta" ? String(delta) : []))
       expect(deltas.length).toBeGreaterThan(1)
@@ -163,7 +163,7 @@ for (const { name } of HOSTS) {
       expect(faults(last?.response ?? null, "ResponseResource")).toEqual([])
     })
 
-    test("instructions, as a member and as messages of the system and the developer", async () => {
+    test("instructions are accepted as a member and as system and developer messages", async () => {
       const bare = await answered({ model, input: "Hello?" })
       const member = await answered({ model, input: "Hello?", instructions: "Speak like a pirate, always." })
       expect(spent(member)).toBeGreaterThan(spent(bare))
@@ -176,7 +176,7 @@ for (const { name } of HOSTS) {
       }
     })
 
-    test("a tool is called, whole and streamed, and its result answered, by items and by id", async () => {
+    test("a tool is called, whole and streamed, and its result is answered, by items and by id", async () => {
       const asked = { model, input: WEATHER_QUESTION, tools: [WEATHER] }
       const events = await streamed(asked)
       expect(events.some(({ type }) => type === "response.function_call_arguments.done")).toBe(true)
@@ -195,7 +195,7 @@ for (const { name } of HOSTS) {
       }
     })
 
-    test("an image is seen", async () => {
+    test("an image in the request is accepted", async () => {
       const content = [
         { type: "input_text", text: "What is this?" },
         { type: "input_image", detail: "auto", image_url: `data:image/png;base64,${PNG}` },
@@ -204,7 +204,7 @@ for (const { name } of HOSTS) {
       expect(textOf(response)).toContain("You showed an image")
     })
 
-    test("several turns, by items and by id, are the same to the model", async () => {
+    test("several turns reach the model alike by items and by id", async () => {
       const first = await answered({ model, input: "My name is Alice." })
       const [said] = itemsOf(first, "message")
       const next = { type: "message", role: "user", content: "What is my name?" }
@@ -216,7 +216,7 @@ for (const { name } of HOSTS) {
       expect(textOf(byId)).toBe(textOf(byItems))
     })
 
-    test("an answer in a form that was asked for", async () => {
+    test("an answer has the requested format", async () => {
       const schema = {
         type: "object",
         properties: { city: { type: "string" }, celsius: { type: "number" } },
@@ -230,7 +230,7 @@ for (const { name } of HOSTS) {
       expect(response.text).toMatchObject({ format: { type: "json_schema", name: "weather" } })
     })
 
-    test("reasoning comes as an item, and goes back as one", async () => {
+    test("reasoning is returned as an item and accepted back as one", async () => {
       const thinking = {
         model,
         reasoning: { effort: "low", summary: "auto" },
@@ -242,7 +242,7 @@ for (const { name } of HOSTS) {
       await answered({ ...thinking, input: "Double it.", previous_response_id: last.id ?? null })
     })
 
-    test("a limit leaves a response incomplete", async () => {
+    test("an output limit makes a response incomplete", async () => {
       const events = await streamed({ model, input: "Tell a long story.", max_output_tokens: 16 })
       expect(events.at(-1)).toMatchObject({
         type: "response.incomplete",
@@ -252,7 +252,7 @@ for (const { name } of HOSTS) {
   })
 }
 
-describe("errors", () => {
+describe("errors have the shape of the Open Responses specification", () => {
   const model = "test/relayed"
   const cases: [string, JsonObject, object][] = [
     ["no model", { input: "hi" }, { status: 400, code: "missing_parameter", param: "model" }],

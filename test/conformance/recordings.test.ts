@@ -121,12 +121,12 @@ function conforms(suite: RecordingSuite): void {
     return text === undefined ? [] : [{ source: recording.source, text }]
   })
 
-  recorded("every request that a provider took passes our checks, but for what is refused on purpose", () => {
+  recorded("every request that a provider accepted passes the gateway's checks, except for documented refusals", () => {
     expect(good.length).toBeGreaterThan(20)
     expect(good.flatMap((recording) => refusal(recording, suite))).toEqual([])
   })
 
-  recorded("every stream is read to its end, and passes with nothing but the model's name changed", () => {
+  recorded("every stream is read to its end and passes with only the model's name changed", () => {
     expect(streams.length).toBeGreaterThan(10)
     for (const { source, text } of streams) {
       const { passed, events } = relay(protocol, operation, [text])
@@ -138,7 +138,7 @@ function conforms(suite: RecordingSuite): void {
     }
   })
 
-  recorded("no stream says anything else when its bytes are cut elsewhere", () => {
+  recorded("every stream is read alike at any cut of its bytes", () => {
     for (const { text } of streams) {
       const whole = relay(protocol, operation, [text]).passed
       expect(relay(protocol, operation, text.split(/(?<=\n\n)/)).passed).toBe(whole)
@@ -149,7 +149,7 @@ function conforms(suite: RecordingSuite): void {
     }
   })
 
-  recorded("every whole answer passes with nothing but the model's name changed", () => {
+  recorded("every whole answer passes with only the model's name changed", () => {
     for (const recording of good) {
       const text = wholeText(recording)
       const outlined = text === undefined ? undefined : outlineJson(text)
@@ -159,7 +159,7 @@ function conforms(suite: RecordingSuite): void {
     }
   })
 
-  recorded("the buckets of every usage add up to what was reported", () => {
+  recorded("the buckets of every usage add up to the reported total", () => {
     const wrong = good.flatMap((recording) => {
       const { wire, decoded } = usageOf(recording, protocol, operation)
       if (!wire || !decoded) return []
@@ -180,11 +180,12 @@ const PROTOCOLS: Readonly<Record<string, Protocol>> = {
   streamGenerateContent: geminiGenerate,
 }
 
-describe("worked out by hand", () => {
-  test("there are enough of them", () => expect(EXPECTED.length).toBeGreaterThan(100))
+describe("expectations worked out by hand", () => {
+  test("there are more than a hundred expectations worked out by hand", () =>
+    expect(EXPECTED.length).toBeGreaterThan(100))
 
   for (const { endpoint, provider, source, exchange, usage, finish } of EXPECTED) {
-    recorded(`${provider} ${endpoint}, ${source} ${exchange}`, () => {
+    recorded(`usage and finish are as worked out by hand: ${provider} ${endpoint}, ${source} ${exchange}`, () => {
       const found = recordings(endpoint).find(
         (each) => each.provider === provider && each.source.endsWith(source) && (each.n ?? 0) === exchange,
       )

@@ -23,7 +23,7 @@ function reportedIn({ response: { body } }: RecordedExchange): string | undefine
   return /"(?:model|modelVersion)": ?"([^"]+)"/.exec(text)?.[1]
 }
 
-recorded("no provider is taken to have answered with another model", () => {
+recorded("no recorded answer is mistaken for one of another model", () => {
   let compared = 0
   const marked = ENDPOINTS.flatMap(recordings).flatMap((recording) => {
     const asked = askedFor(recording)

@@ -18,19 +18,19 @@ function isOpenAiText({ modelId, isPlain, isWhole, told }: RecordedInput): boole
 }
 
 describe("a local count", () => {
-  recorded("of text for a model of OpenAI's is within 2 % of what was reported", () => {
+  recorded("a local count of text for an OpenAI model is within 2 % of the reported one", () => {
     const judged = inputs.filter(isOpenAiText)
     expect(judged.length).toBeGreaterThanOrEqual(10)
     expect(judged.filter((input) => errorOf(input) > 0.02)).toEqual([])
   })
 
-  recorded("of anything else is off by at most 15 % in the median", () => {
+  recorded("a local count of any other input is off by at most 15 % in the median", () => {
     const judged = inputs.filter((input) => input.isJudged && input.isWhole && !isOpenAiText(input))
     expect(judged.length).toBeGreaterThanOrEqual(100)
     expect(median(judged.map(errorOf))).toBeLessThanOrEqual(0.15)
   })
 
-  recorded("is judged by most recordings: few hold what cannot be told from the request", () => {
+  recorded("most recordings can be counted from their request", () => {
     const without = inputs.filter(({ isWhole }) => !isWhole)
     expect(without.length / inputs.length).toBeLessThan(0.3)
   })

@@ -101,7 +101,7 @@ describe("container credentials", () => {
   const give: UpstreamScript = ({ headers }, reply) =>
     reply.json(headers.authorization === "authorization-of-container" ? keys() : {}, 200)
 
-  test("container credentials are fetched once for fifty calls, and signed with", async () => {
+  test("container credentials are fetched once for fifty calls and used to sign them", async () => {
     lifetimeMs = 3_600_000
     await cloud.during({ "/v1/credentials": give }, () =>
       withGateway(environment(), async (gateway) => {
@@ -113,7 +113,7 @@ describe("container credentials", () => {
     )
   })
 
-  test("container credentials serve while they are valid and cannot be refreshed, then the answer is 503, until they are given again", async () => {
+  test("container credentials are used while valid, then the answer is 503 until they are available again", async () => {
     lifetimeMs = 3000
     await cloud.during({ "/v1/credentials": give }, () =>
       withGateway(environment(), async (gateway) => {
@@ -138,7 +138,7 @@ describe("container credentials", () => {
     )
   })
 
-  test("container credentials are fetched anew when the provider does not know them any more", async () => {
+  test("container credentials are fetched again if the provider rejects them", async () => {
     lifetimeMs = 3_600_000
     await cloud.during({ "/v1/credentials": give }, () =>
       withGateway(environment(), async (gateway) => {
@@ -156,7 +156,7 @@ describe("container credentials", () => {
     )
   })
 
-  test("container credentials are never asked for at a host that is neither this machine nor AWS's", async () => {
+  test("container credentials are never requested from a host that is neither local nor AWS", async () => {
     const { code, source, verdict } = await check({ AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://example.com/keys" })
     expect([code, source]).toEqual([1, "container credentials"])
     expect(verdict).toContain("AWS_CONTAINER_CREDENTIALS_FULL_URI is neither an https address, nor on this machine")
@@ -186,7 +186,7 @@ describe("a web identity", () => {
     )
   }
 
-  test("a web identity is exchanged for a role's keys, before a container's are thought of", async () => {
+  test("a web identity is exchanged for a role's keys before container credentials are tried", async () => {
     lifetimeMs = 3_600_000
     await cloud.during({ "/sts": assume }, () =>
       withGateway(environment(), async (gateway) => {
@@ -206,7 +206,7 @@ describe("a web identity", () => {
     )
   })
 
-  test("a web identity that is refused is reported by check, with the source, the code and what to do, and moves calls on", async () => {
+  test("a rejected web identity is reported by check with its source, code and remedy, and calls fall back", async () => {
     const refuse: UpstreamScript = (_, reply) =>
       reply.raw(
         "<ErrorResponse><Error><Type>Sender</Type><Code>InvalidIdentityToken</Code><Message>identity-token</Message></Error></ErrorResponse>",
@@ -245,7 +245,7 @@ describe("instance metadata", () => {
     },
   })
 
-  test("instance metadata is asked in its second version, where nothing else is named", async () => {
+  test("instance metadata is read with version 2 if no other source is configured", async () => {
     lifetimeMs = 3_600_000
     await cloud.during(routes(), async () => {
       const environment = { AWS_EC2_METADATA_SERVICE_ENDPOINT: `${cloud.origin}/` }
@@ -261,7 +261,7 @@ describe("instance metadata", () => {
     })
   })
 
-  test("instance metadata is not asked where it is disabled, and an instance without a role is reported", async () => {
+  test("instance metadata is not read if disabled, and an instance without a role is reported", async () => {
     const endpoint = { AWS_EC2_METADATA_SERVICE_ENDPOINT: cloud.origin }
     const disabled = await check({ ...endpoint, AWS_EC2_METADATA_DISABLED: "true" })
     expect(disabled.verdict).toContain("instance metadata: nothing names a credential, and AWS_EC2_METADATA_DISABLED")
@@ -272,7 +272,7 @@ describe("instance metadata", () => {
   })
 })
 
-test("keys of the environment come before a role's", async () => {
+test("keys of the environment take precedence over a role", async () => {
   const environment = { AWS_ACCESS_KEY_ID: "AKID", AWS_SECRET_ACCESS_KEY: "k", AWS_ROLE_ARN: ROLE }
   expect(await check(environment)).toMatchObject({ source: "environment variable AWS_ACCESS_KEY_ID" })
 })

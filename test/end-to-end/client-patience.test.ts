@@ -151,17 +151,17 @@ for (const speaker of [...chats, ...responses, ...messages, ...generates]) {
       }
     }
 
-    test("waits for an upstream that is slow to begin, and gets the whole answer", async () => {
+    test("a client waits for an upstream that starts slowly, and gets the whole answer", async () => {
       hesitates(speaker, { beforeMs: SILENCE_MS })
       expect(await read(start())).toEqual({ text: "The quick" })
     })
 
-    test("waits for an upstream that falls silent, and gets the whole answer", async () => {
+    test("a client waits for an upstream that pauses, and gets the whole answer", async () => {
       hesitates(speaker, { amidstMs: SILENCE_MS })
       expect(await read(start())).toEqual({ text: "The quick" })
     })
 
-    test("raises its own error when the silence lasts too long, after the text that came", async () => {
+    test("a client raises its own error after a pause that is too long, with the text that arrived", async () => {
       hesitates(speaker, { amidstMs: LIMIT_MS * 10 })
       const { text, error } = await read(start({ gapMs: LIMIT_MS }))
       expect(error).toBeInstanceOf(speaker.raises)
@@ -169,14 +169,14 @@ for (const speaker of [...chats, ...responses, ...messages, ...generates]) {
       expect(text).toBe("The quick")
     })
 
-    test("raises its own error when nothing comes at all, though the stream has begun with heart-beats", async () => {
+    test("a client raises its own error if no event arrives after the heart-beats", async () => {
       hesitates(speaker, { beforeMs: LIMIT_MS * 10 })
       const { text, error } = await read(start({ firstEventMs: LIMIT_MS }))
       expect(error).toBeInstanceOf(speaker.raises)
       expect(text).toBe("")
     })
 
-    test("raises its own error when the upstream fails after heart-beats", async () => {
+    test("a client raises its own error if the upstream fails after heart-beats", async () => {
       upstream.script = async (_, reply) => {
         await Bun.sleep(SILENCE_MS)
         reply.json({ error: { message: "4711" } }, 500)
@@ -197,7 +197,7 @@ describe("a silent stream", () => {
       return (await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })).text()
     }
 
-    test(`a silent stream of ${speaker.protocol} is sent nothing but ${JSON.stringify(beat)}`, async () => {
+    test(`a silent stream of ${speaker.protocol} carries only ${JSON.stringify(beat)}`, async () => {
       hesitates(speaker, { beforeMs: SILENCE_MS, amidstMs: SILENCE_MS })
       const text = await bytesOf(start())
       hesitates(speaker, {})
@@ -208,7 +208,7 @@ describe("a silent stream", () => {
     })
   }
 
-  test("a silent stream of an array is sent blank lines, and stays an array", async () => {
+  test("a silent stream in array form carries blank lines and stays an array", async () => {
     hesitates({ events: [geminiHalf("The quick"), geminiWords("!")] }, { beforeMs: SILENCE_MS, amidstMs: SILENCE_MS })
     const { url, key } = start()
     const path = WIRES.generate.path.replace("?alt=sse", "")

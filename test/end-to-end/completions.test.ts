@@ -63,8 +63,8 @@ async function receipt({ headers }: Response): Promise<unknown> {
   return (await fetch(url, { headers: { authorization: `Bearer ${gateway.key}` } })).json()
 }
 
-describe("a completion that comes whole", () => {
-  test("a completion that comes whole passes with the names changed and nothing else, and costs what it used", async () => {
+describe("a unary completion", () => {
+  test("a unary completion passes with only the names changed, and is charged by its usage", async () => {
     upstream.script = whole
     const answer = await ask({ model: "test/base", prompt: "Once", provider: { fallback: [] }, odd: 1.0 })
     expect(await answer.text()).toBe(WHOLE.replace("upstream-base-2026", "test/base"))
@@ -78,7 +78,7 @@ describe("a completion that comes whole", () => {
     expect(await receipt(answer)).toMatchObject({ cost: COST, usage: { input: 3, cache_read: 2, output: 2 } })
   })
 
-  test("a completion that comes whole is read by the official client, from each prompt as many as were asked for", async () => {
+  test("a unary completion has the requested number of candidates per prompt for the official client", async () => {
     const answer = await client.completions.create({ model: "test/simulated", prompt: ["One", "Two"], n: 2 })
     expect(answer.choices.map(({ index }) => index)).toEqual([0, 1, 2, 3])
     expect(answer.model).toBe("test/simulated")
@@ -86,10 +86,10 @@ describe("a completion that comes whole", () => {
   })
 })
 
-describe("a completion that is streamed", () => {
+describe("a streamed completion", () => {
   const EVENTS = [said(" there", null), said(" was", null), said("", "stop"), TOLD, DONE]
 
-  test("a completion that is streamed asks for usage and hides it, and costs the same", async () => {
+  test("a streamed completion requests usage upstream, hides it, and is charged the same", async () => {
     upstream.script = streams(EVENTS)
     const answer = await ask({ model: "test/base", prompt: "Once", stream: true })
     const renamed = [...EVENTS.slice(0, 3), DONE].join("").replaceAll("upstream-base-2026", "test/base")
@@ -98,20 +98,20 @@ describe("a completion that is streamed", () => {
     expect(await receipt(answer)).toMatchObject({ cost: COST, outcome: "settled" })
   })
 
-  test("a completion that is streamed shows usage to a client that requests it", async () => {
+  test("a streamed completion shows usage to a client that requests it", async () => {
     upstream.script = streams(EVENTS)
     const more = { stream: true, stream_options: { include_usage: true } }
     const answer = await ask({ model: "test/base", prompt: "Once", ...more })
     expect(await answer.text()).toBe(EVENTS.join("").replaceAll("upstream-base-2026", "test/base"))
   })
 
-  test("a completion that is streamed is whole without its last event where every candidate has ended", async () => {
+  test("a streamed completion without its last event is complete if every candidate has ended", async () => {
     upstream.script = streams([said(" there", null), said("", "stop")])
     const answer = await ask({ model: "test/base", prompt: "Once", stream: true })
     expect(await answer.text()).toEndWith(DONE)
   })
 
-  test("a completion that is streamed raises in the official client where it breaks off", async () => {
+  test("a streamed completion that breaks off raises an error in the official client", async () => {
     upstream.script = async (_, reply) => {
       reply.stream()
       await reply.write(said(" there", null))
@@ -126,7 +126,7 @@ describe("a completion that is streamed", () => {
     expect(heard).toEqual([" there"])
   })
 
-  test("a completion that is streamed says the same as the one that comes whole", async () => {
+  test("a streamed completion has the same text as the unary one", async () => {
     const asked = { model: "test/simulated", prompt: "Tell me of foxes", max_tokens: 30 }
     const alone = await client.completions.create(asked)
     let text = ""
@@ -137,9 +137,9 @@ describe("a completion that is streamed", () => {
   })
 })
 
-describe("who speaks it", () => {
+describe("providers of completions", () => {
   test.each(["test/messages", "test/newer"])(
-    "%s has no host that does, and is refused without a call",
+    "a completion for %s is rejected without a call, since no host serves it",
     async (model) => {
       const calls = upstream.requests.length
       const answer = await ask({ model, prompt: "Once" })
@@ -149,13 +149,13 @@ describe("who speaks it", () => {
     },
   )
 
-  test("OpenAI does for its last models that were made for it", async () => {
+  test("OpenAI serves completions for its instruct models", async () => {
     upstream.script = whole
     expect((await ask({ model: "test/instruct", prompt: "Once" })).status).toBe(200)
   })
 })
 
-describe("what is refused", () => {
+describe("invalid completion requests", () => {
   const refusals: [object, string][] = [
     [{}, "missing_parameter prompt"],
     [{ prompt: [] }, "invalid_parameter prompt"],
@@ -166,7 +166,7 @@ describe("what is refused", () => {
     [{ prompt: "x", stop: [1] }, "invalid_parameter stop[0]"],
     [{ prompt: "x", api_base: "http://elsewhere" }, "unsupported_parameter api_base"],
   ]
-  test.each(refusals)("%o", async (body, expected) => {
+  test.each(refusals)("an invalid completion request is rejected: %o", async (body, expected) => {
     const answer = await ask({ model: "test/base", ...body })
     const { error } = (await answer.json()) as { error: { code: string; param: string } }
     expect(`${error.code} ${error.param}`).toBe(expected)

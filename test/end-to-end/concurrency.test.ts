@@ -125,14 +125,14 @@ const endings: readonly [string, UpstreamScript, (controller: AbortController) =
   ],
 ]
 
-test.each(endings)("a request that was %s has given its place back, once", async (_, script, ask) => {
+test.each(endings)("a request that was %s releases its slot once", async (_, script, ask) => {
   upstream.script = script
   await Promise.all(Array.from({ length: PLACES }, () => ask(new AbortController()).catch(() => {})))
   await eventually(() => gateway.gateway.metrics.expose().includes("in_flight 0"), { what: "the end of all" })
   expect(await freePlaces()).toBe(PLACES)
 })
 
-test("those that were refused for want of a place give none back", async () => {
+test("requests rejected for want of a slot release none", async () => {
   expect(await freePlaces()).toBe(PLACES)
   expect(await freePlaces()).toBe(PLACES)
 })

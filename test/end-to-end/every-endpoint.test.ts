@@ -156,7 +156,7 @@ const newKey = (wish: Parameters<InProcessGateway["gateway"]["keys"]["create"]>[
 describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("%s", (_, endpoint) => {
   const { kind } = endpoint
 
-  test("names the provider that answered, the state of the limits and what it cost, and its receipt says the same", async () => {
+  test("an answer states the provider, the rate limits and the cost, and its receipt matches", async () => {
     const told = await ask(endpoint)
     expect([told.status, told.headers.get("x-gateway-model")]).toEqual([200, `${kind}/up`])
     expect(told.headers.get("x-gateway-provider")).toBe("sim")
@@ -168,7 +168,7 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("
     expect(await receiptOf(told)).toMatchObject({ outcome: "settled", cost, model: `${kind}/up`, as_booked: true })
   })
 
-  test("is refused without a key, with one of other models, and for a model that is not there", async () => {
+  test("a request without a key, outside the key's scope, or for an unknown model is rejected", async () => {
     expect(await ask(endpoint, { key: "" })).toMatchObject({ status: 401, code: "missing_api_key" })
     expect(await ask(endpoint, { key: "trv_wrong" })).toMatchObject({ status: 401, code: "invalid_api_key" })
     const narrow = newKey({ name: "narrow", models: ["none/*"] })
@@ -184,7 +184,7 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("
     expect(refused.headers.get("x-gateway-attempts")).toBeNull()
   })
 
-  test("is refused beyond the key's requests a minute, with the time to wait", async () => {
+  test("a request above the key's requests per minute is rejected with a retry delay", async () => {
     const key = newKey({ name: "slow", requestsPerMinute: 1 })
     expect((await ask(endpoint, { key })).status).toBe(200)
     const refused = await ask(endpoint, { key })
@@ -193,7 +193,7 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("
     expect(refused.headers.get("x-ratelimit-remaining-requests")).toBe("0")
   })
 
-  test("turns to another model where the first is unavailable, and charges for the one that answered", async () => {
+  test("another model answers if the first is unavailable, and is the one charged", async () => {
     const told = await ask(endpoint, { model: downOf(endpoint), provider: { fallback: [`${kind}/other`] } })
     expect([told.status, told.headers.get("x-gateway-model")]).toEqual([200, `${kind}/other`])
     expect(Number(told.headers.get("x-gateway-attempts"))).toBeGreaterThan(1)

@@ -52,9 +52,9 @@ async function streamed(reply: UpstreamReply, pieces: readonly string[]): Promis
   reply.end()
 }
 
-describe("an answer with a call", () => {
+describe("an answer with a tool call", () => {
   test.each(["UNEXPECTED_TOOL_CALL", "MISSING_THOUGHT_SIGNATURE", "OTHER"])(
-    "that Gemini ends by %s is tool_use to a messages client, whole and streamed",
+    "a tool call that Gemini ends with %s has the reason tool_use for a Messages client, whole and streamed",
     async (finishReason) => {
       upstream.script = ({ path }, reply) =>
         path.includes("stream")
@@ -67,7 +67,7 @@ describe("an answer with a call", () => {
     },
   )
 
-  test("in a chat stream without a reason is tool_use, and STOP to Gemini's clients", async () => {
+  test("a tool call in a chat stream without a reason ends as tool_use, and as STOP for Gemini clients", async () => {
     const called = { index: 0, id: "call_1", type: "function", function: { name: "f", arguments: "{}" } }
     upstream.script = (_, reply) => streamed(reply, [chunk({ role: "assistant", tool_calls: [called] }), DONE])
     const message = await anthropic.messages.stream({ ...ask, model: "t/chat" }).finalMessage()
@@ -81,7 +81,7 @@ describe("an answer with a call", () => {
   })
 })
 
-describe("an answer in which nothing is said", () => {
+describe("an empty answer", () => {
   test.each(["MALFORMED_FUNCTION_CALL", "TOO_MANY_TOOL_CALLS", "OTHER"])(
     "an empty answer that Gemini ends with %s is an error that names it, for every client",
     async (finishReason) => {
@@ -113,7 +113,7 @@ async function raised(answer: PromiseLike<unknown>): Promise<unknown> {
   )
 }
 
-test("text behind a first reason to stop is not lost", async () => {
+test("text after a first stop reason is not lost", async () => {
   const ran = { toolCall: { toolType: "MCP", id: "1", args: {} } }
   const found = { toolResponse: { toolType: "MCP", id: "1", response: { found: 1 } } }
   upstream.script = (_, reply) =>
@@ -135,7 +135,7 @@ test("text behind a first reason to stop is not lost", async () => {
   expect([text, reasons]).toEqual(["It is sunny.", ["stop"]])
 })
 
-test("a call that the provider has run under a name the request does not declare is not the client's", async () => {
+test("a call run by the provider under an undeclared name does not reach the client as its own", async () => {
   const search = {
     type: "custom_tool_call",
     id: "ctc_1",

@@ -208,25 +208,28 @@ async function exchange({
 
 const readAsSaid = (words: readonly string[]) => new Map(words.map((word) => [word, word]))
 
-describe.each([...codecs.ingress.keys()])("a client of %s", (client) => {
-  describe.each(protocolsSpoken)("hears from %s", (protocol) => {
-    test.each(Object.entries(TOLD))("%s as it is said", async (what, { answer, words }) => {
-      const isWhole = what === CALL && READ_CALLS_WHOLE.includes(client)
-      const until = readAsSaid(isWhole ? [] : words)
-      const { heard, late } = await exchange({ client, protocol, answer, until })
-      expect(late).toEqual([])
-      for (const word of words) expect(heard).toContain(word)
-    })
+describe.each([...codecs.ingress.keys()])("a stream to a client of %s", (client) => {
+  describe.each(protocolsSpoken)("a stream from an upstream of %s", (protocol) => {
+    test.each(Object.entries(TOLD))(
+      "each piece of %s reaches the client before the next is sent",
+      async (what, { answer, words }) => {
+        const isWhole = what === CALL && READ_CALLS_WHOLE.includes(client)
+        const until = readAsSaid(isWhole ? [] : words)
+        const { heard, late } = await exchange({ client, protocol, answer, until })
+        expect(late).toEqual([])
+        for (const word of words) expect(heard).toContain(word)
+      },
+    )
 
     const isUntold = READ_CALLS_WHOLE.includes(client) && ENDS_UNTOLD.includes(protocol)
-    test.skipIf(isUntold)("a call before the next one is made", async () => {
+    test.skipIf(isUntold)("a tool call reaches the client before the next one starts", async () => {
       const until = new Map([["get_time", "charlie"]])
       expect((await exchange({ client, protocol, answer: TWO_CALLS, until })).late).toEqual([])
     })
   })
 })
 
-test("who waits for the whole before passing anything on is found out", async () => {
+test("a relay that buffers the whole stream is detected", async () => {
   const heard = new ReceivedText()
   const late: string[] = []
   const { answer, words } = TOLD.text as (typeof TOLD)[string]

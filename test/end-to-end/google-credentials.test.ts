@@ -105,7 +105,7 @@ async function check({ file, environment = {} }: GoogleStartOptions) {
 }
 
 describe("workload identity", () => {
-  test("exchanges the token of a file, once for fifty calls, and anew when the file has changed", async () => {
+  test("workload identity exchanges the token of a file once for fifty calls, and again after the file has changed", async () => {
     const token = write("subject", "subject-token-1\n")
     const file = write("external.json", externalAccount({ file: token }))
     const short: UpstreamScript = (_, reply) => reply.json({ access_token: "ya29.short", expires_in: 20 })
@@ -138,7 +138,7 @@ describe("workload identity", () => {
     )
   })
 
-  test("exchanges the token of an address for that of a service account", async () => {
+  test("workload identity exchanges the token of an address for that of a service account", async () => {
     const source = {
       url: `${cloud.origin}/subject`,
       headers: { "x-sent": "yes" },
@@ -180,7 +180,7 @@ describe("workload identity", () => {
     ["a command", { executable: { command: "run" } }, {}, 'needs a "file" or a "url"; AWS'],
     ["an open address", { url: "http://example.com" }, {}, '"url" is neither https nor on this machine'],
     ["an open exchange", { file: "f" }, { token_url: "http://example.com" }, '"token_url" is neither https nor on'],
-  ])("that asks %s is refused with the configuration", async (_, source, more, message) => {
+  ])("a workload identity that uses %s is rejected with the configuration", async (_, source, more, message) => {
     writeFileSync(join(folder, "trivium.yaml"), config(write("wrong.json", externalAccount(source, more))))
     const { code, stdout } = await runCommand(["check", "--json"], { folder })
     expect(code).toBe(1)
@@ -188,7 +188,7 @@ describe("workload identity", () => {
   })
 })
 
-test("a person's own credential is exchanged for a token", async () => {
+test("a user's own credential is exchanged for a token", async () => {
   const file = write("user.json", user())
   await withGateway({ file }, async (gateway) => {
     expect(await statusesOf(1, ask(gateway))).toEqual([200])
@@ -207,7 +207,7 @@ test("a person's own credential is exchanged for a token", async () => {
 describe("the metadata server", () => {
   const environment = () => ({ GCE_METADATA_HOST: cloud.authority })
 
-  test("the metadata server gives the token where no file is named", async () => {
+  test("the metadata server provides the token if no file is configured", async () => {
     await withGateway({ environment: environment() }, async (gateway) => {
       expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
       expect(sentToken()).toBe("Bearer ya29.metadata")
@@ -218,7 +218,7 @@ describe("the metadata server", () => {
     expect(await check({ environment: environment() })).toMatchObject({ code: 0, source: "metadata server" })
   })
 
-  test("the metadata server that cannot be reached fails the call with 503, is reported with what to do, and asked again soon", async () => {
+  test("an unreachable metadata server fails the call with 503, is reported with the remedy, and is retried soon", async () => {
     const down: UpstreamScript = (_, reply) => reply.cut("reset")
     await withGateway({ environment: environment() }, async (gateway) => {
       await cloud.during({ [METADATA_PATH]: down }, async () => {

@@ -29,19 +29,19 @@ async function askedFor(model: string, provider?: object) {
   return { status, from: `${headers.get("x-gateway-model")} at ${headers.get("x-gateway-provider")}`, error }
 }
 
-test("a group is a model whose targets are other models, chosen between by its strategy", async () => {
+test("a group selects between its models by its strategy", async () => {
   expect(await askedFor("auto/any")).toMatchObject({ status: 200, from: "t/small at cheap" })
   expect(await askedFor("t/large")).toMatchObject({ status: 200, from: "t/large at dear" })
 })
 
-test("options decide where a request goes", async () => {
+test("the `provider` options select the target", async () => {
   expect((await askedFor("t/large", { routing: "cost" })).from).toBe("t/large at cheap")
   expect((await askedFor("t/large", { order: ["cheap"] })).from).toBe("t/large at cheap")
   expect((await askedFor("t/large", { ignore: ["dear"] })).from).toBe("t/large at cheap")
   expect((await askedFor("t/large", { max_price: { prompt: 2 } })).from).toBe("t/large at cheap")
 })
 
-test("who rules everybody out is told so", async () => {
+test("a request whose options exclude every provider is rejected", async () => {
   const { status, error } = await askedFor("t/large", { only: ["nobody"] })
   expect([status, error?.code, error?.param]).toEqual([400, "model_not_found", "provider"])
   expect(error?.message).toContain("dear (only), cheap (only)")

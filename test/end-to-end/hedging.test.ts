@@ -84,8 +84,8 @@ async function receiptOf(headers: Headers) {
   return (await answer.json()) as { outcome: string; provider: string; facts: { attempts: object[] } }
 }
 
-describe("a request that is hedged", () => {
-  test("a request that is hedged is answered by another where the first takes longer than usual, and paid for once", async () => {
+describe("a hedged request", () => {
+  test("a hedged request is answered by another target if the first is slower than usual, and charged once", async () => {
     await warmUp()
     let wasLetGo: Promise<number> | undefined
     slow.script = (_, reply) => {
@@ -110,7 +110,7 @@ describe("a request that is hedged", () => {
     expect(await books.verify()).toEqual([])
   })
 
-  test("a request that is hedged is not where it does not wish it, where the first is in time, or where the first answers after all", async () => {
+  test("a request is not hedged if it opts out or the first target is in time, and the first may still win", async () => {
     await warmUp()
     slow.script = after(4 * USUAL_MS, (reply) => reply.json(said("slow")))
     expect((await ask(HI)).headers.get("x-gateway-attempts")).toBe("1")
@@ -127,7 +127,7 @@ describe("a request that is hedged", () => {
     expect(facts.attempts).toEqual([expect.objectContaining({ provider: "quick", outrun: true }), expect.anything()])
   })
 
-  test("a request that is hedged is answered by the second where the first fails meanwhile, and refused in the words of a first that says no", async () => {
+  test("a hedged request is answered by the second target if the first fails, and by the first's rejection if it rejects", async () => {
     await warmUp()
     slow.script = after(3 * USUAL_MS, (reply) => reply.json({ error: { message: "no" } }, 503))
     quick.script = after(6 * USUAL_MS, (reply) => reply.json(said("quick")))
@@ -142,7 +142,7 @@ describe("a request that is hedged", () => {
     expect(await ask(HEDGED)).toMatchObject({ status: 400, text: expect.stringContaining("too long") })
   })
 
-  test("by its key's wish is too, unless it says otherwise itself", async () => {
+  test("a key's hedging option applies unless the request has its own", async () => {
     await warmUp()
     const [key] = gateway.gateway.keys.list()
     gateway.gateway.keys.update(key?.id ?? "", { hedge: true })
@@ -153,8 +153,8 @@ describe("a request that is hedged", () => {
   })
 })
 
-describe("a stream that is hedged", () => {
-  test("a stream that is hedged is the second's from its first word on, as the official client reads it", async () => {
+describe("a hedged stream", () => {
+  test("a hedged stream comes from the second target from its first text on", async () => {
     await warmUp(true)
     slow.script = streamed("slow", 8 * USUAL_MS)
     quick.script = streamed("quick", 0)
@@ -169,7 +169,7 @@ describe("a stream that is hedged", () => {
   })
 })
 
-test("hedges come out of the budget of retries: they do not double what a slow provider is asked", async () => {
+test("hedges draw on the retry budget and do not double the load of a slow provider", async () => {
   await warmUp()
   slow.script = after(3 * USUAL_MS, (reply) => reply.json(said("slow")))
   quick.script = after(0, (reply) => reply.json(said("quick")))

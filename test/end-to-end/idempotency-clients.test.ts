@@ -37,7 +37,7 @@ describe.each(VERSIONS)("$name", ({ OpenAI }) => {
     return { client, seen }
   }
 
-  test("gets a lost answer when it tries again, and pays once", async () => {
+  test("a client gets a lost answer when it retries, and pays once", async () => {
     const caller = await stage.newKeeper()
     const [{ client, seen }, options] = [clientOf(caller), once()]
     const { choices } = await client.chat.completions.create(HI, options)
@@ -46,7 +46,7 @@ describe.each(VERSIONS)("$name", ({ OpenAI }) => {
     expect([stage.asked, await stage.paid(caller)]).toEqual([1, PRICE])
   })
 
-  test("gets a lost stream again, too", async () => {
+  test("a client gets a lost stream again", async () => {
     const caller = await stage.newKeeper()
     const { client, seen } = clientOf(caller)
     let text = ""
@@ -66,7 +66,7 @@ describe.each(VERSIONS)("$name", ({ OpenAI }) => {
     expect([stage.asked, await stage.paid(caller)]).toEqual([1, PRICE])
   })
 
-  test("waits for a request of the same key that still runs, and gets its answer", async () => {
+  test("a client waits for a running request with the same key, and gets its answer", async () => {
     const [{ client }, options] = [clientOf(await stage.newKeeper(), 0), once()]
     const inFlight = () =>
       stage.gateway.logged("exchange").filter(({ error_code }) => error_code === "idempotency_in_flight").length
@@ -81,7 +81,7 @@ describe.each(VERSIONS)("$name", ({ OpenAI }) => {
     expect(stage.asked).toBe(1)
   })
 
-  test("sends no such key by itself, so that a lost answer is paid for, and the next one too", async () => {
+  test("a client sends no idempotency key by default, so a retry after a lost answer is charged again", async () => {
     const caller = await stage.newKeeper()
     const { client, seen } = clientOf(caller)
     await client.chat.completions.create(HI)

@@ -25,7 +25,7 @@ beforeEach(() => stage.reset())
 afterAll(() => stage.close())
 
 describe.each(ASKS)("$name", (ask) => {
-  test("of a key that keeps answers: the first answer again, byte for byte, under its id, and paid once", async () => {
+  test("a key that stores answers replays the first answer byte for byte under its id, and pays once", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     const first = await stage.send(ask, caller, once)
     expect(first.outcome).toBe("200")
@@ -46,7 +46,7 @@ describe.each(ASKS)("$name", (ask) => {
     expect(Number(receipt.paid)).toBe(paid)
   })
 
-  test("of any other key: 409 with the receipt's id, not to be tried again, and paid once", async () => {
+  test("a key that stores no answers gets 409 with the receipt's id and no retry, and pays once", async () => {
     const [caller, once] = [await stage.newCaller(), newIdempotencyKey()]
     const first = await stage.send(ask, caller, once)
     expect(first.outcome).toBe("200")
@@ -60,7 +60,7 @@ describe.each(ASKS)("$name", (ask) => {
     expect(await stage.paid(caller)).toBe(paid)
   })
 
-  test("with another idempotency key is asked anew and paid twice", async () => {
+  test("a request with another idempotency key runs again and is charged again", async () => {
     const caller = await stage.newKeeper()
     const first = await stage.send(ask, caller, newIdempotencyKey())
     const paid = await stage.paid(caller)
@@ -82,7 +82,7 @@ describe.each(ASKS)("$name", (ask) => {
     expect(await stage.paid(caller)).toBe(paid)
   })
 
-  test("while it runs is told to come again, and afterwards that it was answered", async () => {
+  test("a repeat of a running request must retry, and afterwards gets the receipt", async () => {
     const [caller, once] = [await stage.newCaller(), newIdempotencyKey()]
     const { arrived, goOn } = stage.holdBack()
     const running = stage.send(ask, caller, once)
@@ -97,7 +97,7 @@ describe.each(ASKS)("$name", (ask) => {
     expect(stage.asked).toBe(1)
   })
 
-  test("that ended in an error is free again, and nothing was paid", async () => {
+  test("an idempotency key whose request failed is free again, and nothing is charged", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     for (const status of [400, 500]) {
       stage.upstream.script = (_, reply) => reply.json({ error: { message: "no", type: "x" } }, status)
@@ -112,7 +112,7 @@ describe.each(ASKS)("$name", (ask) => {
     expect(await stage.paid(caller)).toBeGreaterThan(0)
   })
 
-  test("refuses an idempotency key that is none", async () => {
+  test("a malformed idempotency key is rejected", async () => {
     const caller = await stage.newCaller()
     for (const malformed of ["x".repeat(256), "tab\tbed", "caf\u00e9"]) {
       const refused = await stage.send(ask, caller, malformed)
@@ -125,7 +125,7 @@ describe.each(ASKS)("$name", (ask) => {
 })
 
 describe("an idempotency key", () => {
-  test("belongs to one API key", async () => {
+  test("an idempotency key belongs to one API key", async () => {
     const [one, other, once] = [await stage.newKeeper(), await stage.newKeeper(), newIdempotencyKey()]
     const first = await stage.send(chat, one, once)
     const second = await stage.send(chat, other, once)
@@ -136,7 +136,7 @@ describe("an idempotency key", () => {
     expect(stage.asked).toBe(2)
   })
 
-  test("outlives the API key's rotation", async () => {
+  test("an idempotency key survives the API key's rotation", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     const first = await stage.send(chat, caller, once)
     const path = `/admin/v1/keys/${caller.id}/rotate`
@@ -147,7 +147,7 @@ describe("an idempotency key", () => {
     expect((await stage.send(chat, rotated, once)).text).toBe(first.text)
   })
 
-  test("belongs to one route and one query", async () => {
+  test("an idempotency key belongs to one route and one query", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     const [other, ...rest] = ASKS.filter(({ path }) => path.includes("enerateContent"))
     if (other) await stage.send(other, caller, once)
@@ -156,7 +156,7 @@ describe("an idempotency key", () => {
     expect(stage.asked).toBe(1)
   })
 
-  test("an idempotency key is not looked at where nothing is generated", async () => {
+  test("an idempotency key is ignored by endpoints that generate nothing", async () => {
     const [caller, once] = [await stage.newCaller(), newIdempotencyKey()]
     for (const count of [...COUNTS, ...COUNTS]) expect((await stage.send(count, caller, once)).outcome).toBe("200")
     for (const count of COUNTS) expect((await stage.send(count, caller, "x".repeat(300))).outcome).toBe("200")
@@ -185,7 +185,7 @@ describe("an idempotency key", () => {
 describe("a stream", () => {
   const half = streamedWords("Half of an answer").slice(0, 4)
 
-  test("a stream that broke off is no answer: it is asked anew", async () => {
+  test("a truncated stream is not replayed: the request runs again", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     stage.upstream.script = streamsThen(half, (reply) => reply.cut("reset"))
     const broken = await stage.send(chatStreamed, caller, once)
@@ -199,7 +199,7 @@ describe("a stream", () => {
     expect(stage.asked).toBe(1)
   })
 
-  test("a stream that is being sent still runs", async () => {
+  test("a stream still being sent counts as running", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     const go = Promise.withResolvers<void>()
     const words = streamedWords("All of an answer")
@@ -218,7 +218,7 @@ describe("a stream", () => {
     expect(stage.asked).toBe(1)
   })
 
-  test("a stream whose client left is paid once, and its half is not given again", async () => {
+  test("a stream whose client left is charged once, and its part is not replayed", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     stage.upstream.script = streamsThen(half, async (reply) => void (await reply.closed))
     const client = await stage.sendRaw(chatStreamed.body, caller, once)
@@ -235,21 +235,24 @@ describe("a stream", () => {
   })
 })
 
-describe("answers that are kept", () => {
+describe("stored answers", () => {
   test.each([
     [1000 * 1024, "200"],
     [1100 * 1024, "409 idempotency_replayed"],
-  ])("have at most a mebibyte; a larger one is paid once too (%p: %p)", async (bytes, outcome) => {
-    const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
-    stage.upstream.script = (_, reply) => reply.json(completion("x".repeat(bytes)))
-    const first = await stage.send(chat, caller, once)
-    const again = await stage.send(chat, caller, once)
-    expect([first.outcome, again.outcome]).toEqual(["200", outcome])
-    expect(again.text === first.text).toBe(outcome === "200")
-    expect(stage.asked).toBe(1)
-  })
+  ])(
+    "a stored answer has at most one mebibyte, and a larger one is charged once too (%p: %p)",
+    async (bytes, outcome) => {
+      const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
+      stage.upstream.script = (_, reply) => reply.json(completion("x".repeat(bytes)))
+      const first = await stage.send(chat, caller, once)
+      const again = await stage.send(chat, caller, once)
+      expect([first.outcome, again.outcome]).toEqual(["200", outcome])
+      expect(again.text === first.text).toBe(outcome === "200")
+      expect(stage.asked).toBe(1)
+    },
+  )
 
-  test("are given only while the API key keeps answers", async () => {
+  test("stored answers are replayed only while the API key stores answers", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     await stage.send(chat, caller, once)
     for (const [keep_answers, outcome] of [
@@ -263,7 +266,7 @@ describe("answers that are kept", () => {
   })
 })
 
-describe("a gateway that begins anew", () => {
+describe("a restarted gateway", () => {
   test("a restarted gateway replays answers, and its files contain no readable answer or idempotency key", async () => {
     const [plain, keeper] = [await stage.newCaller(), await stage.newKeeper()]
     const once = `canary-4711-${newIdempotencyKey()}`
@@ -282,7 +285,7 @@ describe("a gateway that begins anew", () => {
     expect(stage.asked).toBe(2)
   })
 
-  test("after a kill has nothing running: what was not answered is asked anew", async () => {
+  test("a killed gateway has no running request after its restart: unanswered ones run again", async () => {
     const [caller, once] = [await stage.newCaller(), newIdempotencyKey()]
     const { arrived } = stage.holdBack()
     const lost = rejectionOf(stage.send(chat, caller, once))

@@ -39,8 +39,8 @@ function referencesIn(value: Json): string[] {
   return [...own, ...Object.values(value).flatMap(referencesIn)]
 }
 
-describe("what is described", () => {
-  test("what is described is there, under each of its spellings, for whom it is said to be", async () => {
+describe("the OpenAPI document", () => {
+  test("every described path exists in each of its spellings, with the described authentication", async () => {
     for (const operation of operations()) {
       const { method, told } = operation
       for (const path of paths(operation)) {
@@ -51,11 +51,11 @@ describe("what is described", () => {
     }
   })
 
-  test("what is described is said in words, for every route there is", () => {
+  test("every route is described in words", () => {
     expect(operations().filter(({ told }) => (told.tags as string[])[0] === "Others")).toEqual([])
   })
 
-  test("names nothing that it does not hold", () => {
+  test("every reference in the document resolves", () => {
     const found = (reference: string) =>
       reference
         .split("/")
@@ -65,13 +65,13 @@ describe("what is described", () => {
       expect([reference, found(reference)]).not.toEqual([reference, null])
   })
 
-  test("what is described has an id of its own for each operation", () => {
+  test("every operation has an id of its own", () => {
     const ids = operations().map(({ told }) => told.operationId)
     expect(new Set(ids).size).toBe(ids.length)
   })
 })
 
-test("every header of the gateway's on an answer is described", async () => {
+test("every response header of the gateway is described", async () => {
   const headers = { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" }
   const body = { model: "openai/gpt-4o-mini", messages: [{ role: "user", content: "hi" }] }
   const counted = { model: "openai/gpt-4o-mini", input: "hi" }
@@ -91,7 +91,7 @@ test("every header of the gateway's on an answer is described", async () => {
 })
 
 describe.each(["/openapi.json", "/docs"])("%s", (path) => {
-  test("is served to anyone, and not again to who has it", async () => {
+  test("the document is served without a key, and not sent again to a client that has it", async () => {
     const first = await fetch(gateway.url + path)
     expect(first.status).toBe(200)
     expect(first.headers.get("x-request-id")).not.toBeNull()
@@ -103,8 +103,8 @@ describe.each(["/openapi.json", "/docs"])("%s", (path) => {
   })
 })
 
-describe("the page", () => {
-  test("the page shows every operation, schema and error", async () => {
+describe("the documentation page", () => {
+  test("the documentation page shows every operation, schema and error", async () => {
     const page = await (await fetch(`${gateway.url}/docs`)).text()
     const { schemas, responses } = description.components as { schemas: JsonObject; responses: JsonObject }
     for (const { told } of operations()) expect(page).toContain(`<details id="${told.operationId}">`)
@@ -113,7 +113,7 @@ describe("the page", () => {
     for (const [, id = ""] of page.matchAll(/href="#([^"]+)"/g)) expect(page).toContain(`id="${id}"`)
   })
 
-  test("the page has nothing from elsewhere, and allows its own style and script alone", async () => {
+  test("the documentation page loads nothing from elsewhere, and allows only its own style and script", async () => {
     const answer = await fetch(`${gateway.url}/docs`)
     const page = await answer.text()
     expect(page).not.toMatch(/<(link|img|iframe|script\s[^>]*src|[^>]+\son\w+=|[^>]+\sstyle=)/)

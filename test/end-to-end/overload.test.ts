@@ -49,7 +49,7 @@ function shed(reason: string): number {
 }
 
 test.each([chat, messages, geminiEvents])(
-  "a full gateway says so in the words of $name",
+  "a full gateway reports the overload in the error shape of $name",
   async (spoken: WireDialect) => {
     const asked = await occupy(PLACES)
     const answer = await ask(spoken, { url: gateway.url, key: gateway.key })
@@ -65,7 +65,7 @@ test.each([chat, messages, geminiEvents])(
   },
 )
 
-test("a large body is not read to be refused, and its connection is closed", async () => {
+test("a large body is rejected without being read, and its connection is closed", async () => {
   const asked = await occupy(PLACES)
   const client = await RawClient.connect(gateway.url)
   const head = ["POST /v1/chat/completions HTTP/1.1", "host: g", `authorization: Bearer ${gateway.key}`]
@@ -75,7 +75,7 @@ test("a large body is not read to be refused, and its connection is closed", asy
   await answerAll(asked)
 })
 
-test("a key that holds most places leaves the last to others", async () => {
+test("a key that holds most slots leaves the last ones to others", async () => {
   const asked = await occupy(2)
   const { text: other } = gateway.gateway.keys.create({ name: "other" })
   asked.push(...(await occupy(1, other)))
@@ -105,7 +105,7 @@ test("an event loop that is late for long sheds most requests, and none after it
   await answerAll(asked)
 })
 
-test("while it takes its leave, a gateway serves on and ends each connection with its answer", async () => {
+test("a stopping gateway keeps serving, and closes each connection after its answer", async () => {
   const leaving = InProcessGateway.start({ config: upstreamConfig(upstream.baseUrl) })
   const stopped = leaving.stop({ graceMs: 600, drainMs: 1000 })
   upstream.script = (_, reply) => reply.json(completion("Hello."))

@@ -141,7 +141,7 @@ for (const { name, sent, shown, hidden = shown } of STREAMS) {
       [true, shown],
       [false, hidden],
     ] as const) {
-      test(`passes the same, cut anywhere, usage ${usageAsked ? "shown" : "hidden"}`, async () => {
+      test(`a stream passes the same, cut at any byte, usage ${usageAsked ? "shown" : "hidden"}`, async () => {
         const wrong = []
         for (let cut = 0; cut < sent.length; cut++) {
           const pieces = [sent.slice(0, cut), sent.slice(cut)].filter((piece) => piece !== "")
@@ -151,7 +151,7 @@ for (const { name, sent, shown, hidden = shown } of STREAMS) {
       })
     }
 
-    test("passes the same, byte by byte", async () => {
+    test("a stream passes the same byte by byte", async () => {
       expect(await relay([...sent], { usageAsked: false })).toBe(hidden)
     })
   })
@@ -173,7 +173,7 @@ function eventsOf(text: string): string[] {
 }
 
 for (const { name, sent, shown } of REWRITTEN) {
-  test(`${name} says the same, cut anywhere`, async () => {
+  test(`${name} has the same events, cut at any byte`, async () => {
     const expected = eventsOf(shown)
     for (let cut = 1; cut < sent.length; cut++) {
       const passed = await relay([sent.slice(0, cut), sent.slice(cut)], { usageAsked: false })
@@ -216,7 +216,7 @@ describe("splicing random JSON texts", () => {
   const spliced = (object: ObjectText, edits: readonly JsonEdit[]) =>
     Buffer.from(spliceJson(encodeByteText(objectText(object)), edits), "latin1").toString("utf8")
 
-  test("a member that is set changes its value and no other byte", () => {
+  test("setting a member changes its value and no other byte", () => {
     fc.assert(
       fc.property(objects, fc.string(), (object, value) => {
         const set = asciiJson(value)
@@ -232,7 +232,7 @@ describe("splicing random JSON texts", () => {
     )
   })
 
-  test("members that are removed or added leave the others as they were written", () => {
+  test("removing or adding members leaves the others as written", () => {
     fc.assert(
       fc.property(objects, fc.subarray(NAMES), fc.subarray(NAMES), (object, removed, wanted) => {
         const added = wanted.filter((name) => !removed.includes(name))
@@ -268,7 +268,7 @@ describe("splicing random JSON texts", () => {
     return (members.length === 0 ? /^\s*\{\s*\}\s*$/ : /^\s*\}\s*$/).test(rest) ? "sound" : JSON.stringify(rest)
   }
 
-  test("a nested member that is set changes no byte outside its parent", () => {
+  test("setting a nested member changes no byte outside its parent", () => {
     const inner = jsonObject({ reserved: ["include_usage"] })
     fc.assert(
       fc.property(objects, inner, (object, options) => {

@@ -173,7 +173,7 @@ for (const sample of SAMPLES) {
       expect(upstream.lastRequest().path).toBe(at)
     })
 
-    test("a stream passes alike wherever its bytes are cut", async () => {
+    test("a stream passes alike at any cut of its bytes", async () => {
       const { sent, arrives, at } = sample.request(true)
       const bytes = Buffer.from(sample.stream("upstream-2026"))
       const places = Array.from({ length: 24 }, (_, index) => 1 + Math.floor((index * (bytes.length - 1)) / 24))
@@ -186,7 +186,7 @@ for (const sample of SAMPLES) {
       expect(upstream.lastRequest().path).toBe(at)
     })
 
-    test("a stream whose events come one by one passes with every byte", async () => {
+    test("a stream whose events arrive one by one passes with every byte", async () => {
       const frames = sample.stream("upstream-2026").split(/(?<=\n\r?\n)/)
       upstream.script = writes(frames.map((frame) => Buffer.from(frame)))
       const response = await post(sample, sample.request(true).sent, true)

@@ -74,8 +74,8 @@ function answerOf(messages: Anthropic.MessageParam[], how: "whole" | "streamed")
   return how === "whole" ? anthropic.messages.create(body) : anthropic.messages.stream(body).finalMessage()
 }
 
-describe.each(["whole", "streamed"] as const)("with the Anthropic client, %s,", (how) => {
-  test("the answer ends in its text, and the second turn gives the signature back to Gemini", async () => {
+describe.each(["whole", "streamed"] as const)("seals for the Anthropic client, %s", (how) => {
+  test("the answer ends in its text, and the second turn returns the signature to Gemini", async () => {
     const signature = how === "whole" ? "V0hPTEU=" : "U1RSRUFN"
     thinkingGemini("Hello there, how are you?", signature)
     const first = await answerOf([user("Say hello")], how)
@@ -87,7 +87,7 @@ describe.each(["whole", "streamed"] as const)("with the Anthropic client, %s,", 
     expect(JSON.stringify(sentContents()[0])).not.toContain("thoughtSignature")
   })
 
-  test("a client that trims the text, and sends it as a string, gives the signature back as well", async () => {
+  test("a client that trims the text and sends it as a string still returns the signature", async () => {
     thinkingGemini(" \nIt is a rather long answer, and nobody gives the same twice.\n", "VFJJTQ==")
     const messages = [user(`Trimmed ${how}`)]
     await answerOf(messages, how)
@@ -96,7 +96,7 @@ describe.each(["whole", "streamed"] as const)("with the Anthropic client, %s,", 
     expect(JSON.stringify(sentContents()[1])).toContain("VFJJTQ==")
   })
 
-  test("a client that changes the text gets an answer, without the signature", async () => {
+  test("a client that changes the text gets an answer without the signature", async () => {
     thinkingGemini("Nine words are said here, and one is changed.", "Q0hBTkdF")
     const messages = [user(`Changed ${how}`)]
     await answerOf(messages, how)
@@ -129,7 +129,7 @@ describe.each(["whole", "streamed"] as const)("with the Anthropic client, %s,", 
   })
 })
 
-test("the same short answer in two conversations keeps the signatures of each apart", async () => {
+test("the same short answer in two conversations keeps their signatures separate", async () => {
   const talks = [
     { question: "Is it raining?", signature: "UkFJTg==" },
     { question: "Is it late?", signature: "TEFURQ==" },
@@ -168,7 +168,7 @@ test("signatures go to no other tenant and to no other vendor", async () => {
   expect(upstream.lastRequest().body.toString()).not.toContain("VEVOQU5U")
 })
 
-test("several signatures of one answer all go back, in their order", async () => {
+test("several signatures of one answer all return in order", async () => {
   upstream.script = (_, reply) =>
     streamed(reply, [
       said([{ text: "One part of it.", thoughtSignature: "T05F" }]),
@@ -182,7 +182,7 @@ test("several signatures of one answer all go back, in their order", async () =>
   expect([...text.matchAll(/T05F|VFdP/g)].map(([found]) => found)).toEqual(["T05F", "VFdP"])
 })
 
-test("clients of chat completions and of responses get no seal behind their text, and give it back too", async () => {
+test("clients of chat completions and of responses get no seal after their text, and it still returns", async () => {
   thinkingGemini("Whatever the client is, the signature goes back.", "T1RIRVI=")
   const text = "Whatever the client is, the signature goes back."
   const turns = [user("By chat"), { role: "assistant" as const, content: text }, user("Again")]
@@ -199,7 +199,7 @@ test("clients of chat completions and of responses get no seal behind their text
   expect(JSON.stringify(sentContents())).toContain("UkVTUA==")
 })
 
-test("the first word and every one behind it arrive before the signature is there", async () => {
+test("every piece of text arrives before the signature does", async () => {
   let release: () => void = () => {}
   const gate = new Promise<void>((resolve) => {
     release = resolve

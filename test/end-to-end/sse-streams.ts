@@ -87,7 +87,7 @@ export const STREAMS: readonly RelayedStream[] = [
       'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
   ),
   {
-    name: "a stream with usage beside its choices",
+    name: "a stream with usage next to its choices",
     sent: usageBeside(NAME, BESIDE),
     shown: usageBeside(OURS, BESIDE),
     hidden: usageBeside(OURS, { one: "", two: "" }),

@@ -49,7 +49,7 @@ describe.each([401, 402, 403, 404, 405, 408, 409, 425, 429, 500, 502, 503, 504, 
   "an upstream's %p",
   (status) => {
     for (const stream of [false, true]) {
-      test(`is a 503 that repeats nothing of it${stream ? ", streamed" : ""}`, async () => {
+      test(`an upstream error is a 503 that repeats nothing of it${stream ? ", streamed" : ""}`, async () => {
         const told = await ask((_, reply) => reply.json(BODY, status, { "x-account": "org-4711" }), stream)
         expect(told.status).toBe(503)
         expect(told.error.type).toBe("service_unavailable_error")
@@ -60,7 +60,7 @@ describe.each([401, 402, 403, 404, 405, 408, 409, 425, 429, 500, 502, 503, 504, 
       })
     }
 
-    test("is named among the attempts", async () => {
+    test("an upstream error is listed among the attempts", async () => {
       const { error } = await ask((_, reply) => reply.json(BODY, status))
       expect(error.attempts).toEqual([
         { model: "test/model", provider: "scripted", status, reason: expect.any(String) as unknown as string },
@@ -69,15 +69,15 @@ describe.each([401, 402, 403, 404, 405, 408, 409, 425, 429, 500, 502, 503, 504, 
   },
 )
 
-describe("how long to wait", () => {
-  test("how long to wait is passed on where the upstream says it, and then the caller may try again", async () => {
+describe("the retry delay", () => {
+  test("a short retry delay of the upstream is forwarded, and the caller may retry", async () => {
     const { status, headers } = await ask((_, reply) => reply.json(BODY, 429, { "retry-after": "7" }))
     expect(status).toBe(503)
     expect(headers.get("retry-after")).toBe("7")
     expect(headers.get("x-should-retry")).toBeNull()
   })
 
-  test("of more than a minute is passed on, but trying again is discouraged", async () => {
+  test("a retry delay above one minute is forwarded, but a retry is discouraged", async () => {
     const { headers } = await ask((_, reply) => reply.json(BODY, 503, { "retry-after": "90" }))
     expect(headers.get("retry-after")).toBe("90")
     expect(headers.get("x-should-retry")).toBe("false")
@@ -87,32 +87,35 @@ describe("how long to wait", () => {
 describe("the caller's own mistake", () => {
   const said = (message: string, more = {}) => ({ error: { message, type: "invalid_request_error", ...more } })
 
-  test.each([400, 413, 422])("told with %p comes back as 400 in the upstream's words", async (status) => {
-    const told = await ask((_, reply) => reply.json(said("`n` must be 1.", { param: "n", code: null }), status))
-    expect(told.status).toBe(400)
-    expect(told.error).toEqual({
-      code: "invalid_parameter",
-      type: "invalid_request_error",
-      message: "`n` must be 1.",
-      param: "n",
-    })
-  })
+  test.each([400, 413, 422])(
+    "a caller's mistake reported with %p is returned as 400 with the upstream's message",
+    async (status) => {
+      const told = await ask((_, reply) => reply.json(said("`n` must be 1.", { param: "n", code: null }), status))
+      expect(told.status).toBe(400)
+      expect(told.error).toEqual({
+        code: "invalid_parameter",
+        type: "invalid_request_error",
+        message: "`n` must be 1.",
+        param: "n",
+      })
+    },
+  )
 
-  test("the caller's own mistake of asking for too much context has its own code", async () => {
+  test("a context that is too long has its own code", async () => {
     const body = said("This model's maximum context length is 10 tokens.", { code: "context_length_exceeded" })
     const { status, error } = await ask((_, reply) => reply.json(body, 400))
     expect(status).toBe(400)
     expect(error.code).toBe("context_length_exceeded")
   })
 
-  test("the caller's own mistake comes back without the gateway's credential, should the upstream repeat it", async () => {
+  test("a caller's mistake is returned without the gateway's credential, even if the upstream repeats it", async () => {
     const told = await ask((_, reply) => reply.json(said(`Key ${CREDENTIAL} may not set \`n\`.`), 400))
     expect(told.status).toBe(400)
     expect(told.error.message).toBe("Key [secret] may not set `n`.")
     expect(seen(told)).not.toContain(CREDENTIAL)
   })
 
-  test("the caller's own mistake in a stream's first event comes back as 400 without the gateway's credential", async () => {
+  test("a caller's mistake in a stream's first event is returned as 400 without the gateway's credential", async () => {
     const told = await ask(async (_, reply) => {
       reply.stream()
       await reply.write(`data: ${JSON.stringify(said(`Key ${CREDENTIAL} may not set \`n\`.`))}\n\n`)
@@ -122,7 +125,7 @@ describe("the caller's own mistake", () => {
     expect(seen(told)).not.toContain(CREDENTIAL)
   })
 
-  test("the caller's own mistake in the middle of a stream comes without the gateway's credential", async () => {
+  test("a caller's mistake in the middle of a stream is returned without the gateway's credential", async () => {
     upstream.script = async (_, reply) => {
       reply.stream()
       await reply.write(chunk({ role: "assistant", content: "Hello." }))
@@ -135,7 +138,7 @@ describe("the caller's own mistake", () => {
   })
 })
 
-test("a refused credential is not the caller's mistake, also where a stream's first event tells it", async () => {
+test("a rejected credential is not the caller's mistake, even in a stream's first event", async () => {
   // The shape in which OpenAI refuses a key: the type blames the request, only the code tells.
   const refusal = { message: "Incorrect API key provided.", type: "invalid_request_error", code: "invalid_api_key" }
   const told = await ask(async (_, reply) => {
@@ -147,7 +150,7 @@ test("a refused credential is not the caller's mistake, also where a stream's fi
   expect(told.error.code).toBe("upstream_unavailable")
 })
 
-test("an error told in a stream as a bare sentence ends it as any other error does", async () => {
+test("an error in a stream that is a bare sentence ends it like any other", async () => {
   upstream.script = async (_, reply) => {
     reply.stream()
     await reply.write(chunk({ role: "assistant", content: "Hello." }))
@@ -159,15 +162,15 @@ test("an error told in a stream as a bare sentence ends it as any other error do
   expect(text).not.toMatch(/upstream-credential|org-4711|\[DONE\]/)
 })
 
-describe("an answer that is none", () => {
+describe("a malformed answer", () => {
   const answers: readonly [string, UpstreamScript][] = [
     ["an error with status 200", (_, reply) => reply.json(BODY)],
-    ["no JSON", (_, reply) => reply.raw("<html>org-4711</html>", { "content-type": "text/html" })],
-    ["JSON that breaks off", (_, reply) => reply.raw('{"choices": [{"message": "org-4711"')],
-    ["an empty body", (_, reply) => reply.raw("")],
+    ["not JSON", (_, reply) => reply.raw("<html>org-4711</html>", { "content-type": "text/html" })],
+    ["truncated JSON", (_, reply) => reply.raw('{"choices": [{"message": "org-4711"')],
+    ["empty", (_, reply) => reply.raw("")],
     ["a list", (_, reply) => reply.raw('[{"choices": "org-4711"}]')],
   ]
-  test.each(answers)("%s is a 503 that repeats nothing of it", async (_, script) => {
+  test.each(answers)("an answer that is %s is a 503 that repeats nothing of it", async (_, script) => {
     const told = await ask(script)
     expect(told.status).toBe(503)
     expect(told.error.code).toBe("upstream_unavailable")
@@ -175,7 +178,7 @@ describe("an answer that is none", () => {
   })
 })
 
-test("the log holds neither the upstream's words nor the credential", async () => {
+test("the log contains neither the upstream's text nor the credential", async () => {
   await ask((_, reply) => reply.json(BODY, 500))
   await Bun.sleep(100)
   expect(gateway.logged("exchange").length).toBeGreaterThan(0)

@@ -22,7 +22,7 @@ function tableOf(protocol: string) {
 describe.each(protocols)("answers in %s", (protocol) => {
   const { recorded: seen, all } = tableOf(protocol)
 
-  test("whole, have no member outside of the vendor's set", () => {
+  test("whole answers have only members of the vendor's set", () => {
     fc.assert(
       fc.property(answers, (events) => {
         expect(membersOutside(collectMembers(wholeIn(protocol, assembleResponse(events)), new Map()), all)).toEqual([])
@@ -31,7 +31,7 @@ describe.each(protocols)("answers in %s", (protocol) => {
     )
   })
 
-  test("streamed, have no member outside of the vendor's set", () => {
+  test("streamed answers have only members of the vendor's set", () => {
     fc.assert(
       fc.property(answers, (events) => {
         const written: MemberPaths = new Map()
@@ -42,7 +42,7 @@ describe.each(protocols)("answers in %s", (protocol) => {
     )
   })
 
-  recorded("to every recorded exchange have no member outside of the vendor's set", () => {
+  recorded("answers to recorded exchanges have only members of the vendor's set", () => {
     const written: MemberPaths = new Map()
     const found = recordedAnswers()
     for (const { response, events } of found) {
@@ -53,7 +53,7 @@ describe.each(protocols)("answers in %s", (protocol) => {
     expect(membersOutside(written, all)).toEqual([])
   })
 
-  recorded("are compared with a table that says what the vendor's own recorded answers say", () => {
+  recorded("the table of members matches the vendor's own recorded answers", () => {
     const found: MemberPaths = new Map()
     for (const answer of vendorAnswers(protocol)) collectMembers(answer, found)
     const shown = (paths: MemberPaths) => [...paths].map(([path, { isNull }]) => (isNull ? `${path}?` : path)).sort()

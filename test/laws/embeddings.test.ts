@@ -66,7 +66,7 @@ const request: fc.Arbitrary<EmbeddingRequest> = fc.record({
   endUser: fc.constant("somebody"),
 })
 
-test("every wire there is is held to these laws", () => {
+test("every embedding protocol is tested here", () => {
   expect(WIRES.map(({ protocol }) => protocol).toSorted()).toEqual([...(embedding?.upstream.keys() ?? [])].toSorted())
 })
 
@@ -75,7 +75,7 @@ describe.each(WIRES)("$protocol", ({ protocol, host, model = "upstream-model", p
   const spoken = HOSTS[host]
   const places = ingress("gemini-embed").settingPaths("batchEmbedContents")
 
-  test("however a request is cut, its host takes every call, and the vectors are the same", () => {
+  test("a request split in any way is valid for its host, and the vectors are the same", () => {
     fc.assert(
       fc.property(request, fc.integer({ min: 1, max: 5 }), (said, most) => {
         const limits = { inputs: Math.min(most, spoken.most) }
@@ -93,7 +93,7 @@ describe.each(WIRES)("$protocol", ({ protocol, host, model = "upstream-model", p
     )
   })
 
-  test("whatever is not said is named, once, where the caller wrote it", () => {
+  test("every setting that is not encoded is reported once, by the caller's path", () => {
     fc.assert(
       fc.property(request, (said) => {
         const limits = { inputs: spoken.most }
@@ -113,7 +113,7 @@ describe.each(WIRES)("$protocol", ({ protocol, host, model = "upstream-model", p
     )
   })
 
-  test("what vectors are for is said in a word of its own, or named as changed in meaning", () => {
+  test("every task type is encoded distinctly or reported as a loss of meaning", () => {
     const words = TASKS.map((task) => {
       const said = { inputs: [{ content: { kind: "text" as const, text: "x" }, task }] }
       const limits = { inputs: 1 }
@@ -126,14 +126,14 @@ describe.each(WIRES)("$protocol", ({ protocol, host, model = "upstream-model", p
     expect(new Set(own).size).toBe(own.length)
   })
 
-  test("what is no answer is taken for none", () => {
+  test("a body without vectors is not decoded as an answer", () => {
     const odd: JsonObject[] = [{}, { data: [] }, { data: [{}] }, { data: [null] }, { embeddings: [] }]
     odd.push({ embeddings: { float: [["x"]] } }, { embedding: {} }, { predictions: [{}] }, { error: { message: "no" } })
     for (const body of odd) expect(codec.decodeResponse(body)).toBeUndefined()
   })
 })
 
-describe("said to its own kind again, a request is the same", () => {
+describe("an embedding request in its own protocol", () => {
   const envelope = { does: "generate" as const, rest: "", query: "", headers: {} }
   const again = (protocol: string, body: JsonObject): JsonObject | undefined => {
     const said = ingress(protocol).decodeRequest(body, envelope)
@@ -141,7 +141,7 @@ describe("said to its own kind again, a request is the same", () => {
     return encodeEmbedding(said, { upstream: upstream(protocol), model: "m", limits, places: {} }).batches[0]?.body
   }
 
-  test("in OpenAI's words, but that base64 is asked for", () => {
+  test("an OpenAI embedding request stays the same in its own protocol, except for base64", () => {
     const body = {
       model: "m",
       input: ["a", "b"],

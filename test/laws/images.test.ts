@@ -28,21 +28,24 @@ describe.each(wires)("%s", (_, upstream) => {
   }
   const bodyOf = (model: string, more: Partial<ImageRequest> = {}) => JSON.stringify(encode(model, more).bodies)
 
-  test.each(Object.keys(SETTINGS) as (keyof ImageSettings)[])("says %s, names it as lost, or refuses it", (name) => {
-    for (const model of MODELS) {
-      const settings = { [name]: SETTINGS[name] }
-      try {
-        const isSaid = bodyOf(model, { settings }) !== bodyOf(model)
-        const isNamed = encode(model, { settings }).losses.some(({ path }) => path === places[name])
-        expect([model, isSaid || isNamed]).toEqual([model, true])
-      } catch (thrown) {
-        if (!(thrown instanceof GatewayError)) throw thrown
-        expect([thrown.code, thrown.param]).toEqual(["unsupported_parameter", places[name]])
+  test.each(Object.keys(SETTINGS) as (keyof ImageSettings)[])(
+    "the setting %s is encoded, reported as a loss, or rejected",
+    (name) => {
+      for (const model of MODELS) {
+        const settings = { [name]: SETTINGS[name] }
+        try {
+          const isSaid = bodyOf(model, { settings }) !== bodyOf(model)
+          const isNamed = encode(model, { settings }).losses.some(({ path }) => path === places[name])
+          expect([model, isSaid || isNamed]).toEqual([model, true])
+        } catch (thrown) {
+          if (!(thrown instanceof GatewayError)) throw thrown
+          expect([thrown.code, thrown.param]).toEqual(["unsupported_parameter", places[name]])
+        }
       }
-    }
-  })
+    },
+  )
 
-  test("says the prompt, and how many where it draws several", () => {
+  test("the prompt is encoded, and the count if the model draws several", () => {
     for (const model of MODELS) {
       expect(bodyOf(model)).toContain('"a fox"')
       const most = upstream.mostAtOnce(model)
@@ -51,14 +54,14 @@ describe.each(wires)("%s", (_, upstream) => {
     }
   })
 
-  test("says how they are to be given where it can be told, and else says nothing of it", () => {
+  test("the response format is encoded exactly if the model accepts one", () => {
     for (const model of MODELS) {
       const forms = (["url", "bytes"] as const).map((form) => bodyOf(model, { form }))
       expect(new Set(forms).size).toBe(upstream.takesForm(model) ? 2 : 1)
     }
   })
 
-  test("says what is not known, or names it as lost", () => {
+  test("an unknown member is encoded or reported as a loss", () => {
     const extra = { protocol: "openai-images", members: { odd: { a: 1 }, nothing: null } }
     for (const model of MODELS) {
       const { bodies, losses } = encode(model, { extra })
@@ -67,7 +70,7 @@ describe.each(wires)("%s", (_, upstream) => {
     }
   })
 
-  test("takes no error for images", () => {
+  test("an error is not decoded as images", () => {
     expect(upstream.decodeResponse({ error: { code: 500, message: "Oops.", status: "INTERNAL" } })).toBeUndefined()
     expect(upstream.decodeError({ status: 503, body: "" }).code).toBe("upstream_unavailable")
   })

@@ -60,8 +60,8 @@ function isSaid(said: string, text: string): boolean {
 const covers = (losses: readonly Loss[], at: string) =>
   losses.some(({ path }) => path !== "" && (at.startsWith(path) || path.startsWith(at)))
 
-describe.each([...codecs.upstream])("said in %s", (_, upstream) => {
-  test("every piece of a conversation is said, or named as lost", () => {
+describe.each([...codecs.upstream])("a request encoded in %s", (_, upstream) => {
+  test("every piece of a conversation is encoded or reported as a loss", () => {
     fc.assert(
       fc.property(conversations(), (request) => {
         const said = say(request, { upstream })
@@ -92,7 +92,7 @@ describe.each([...codecs.upstream])("said in %s", (_, upstream) => {
     )
   })
 
-  test("each cache mark is said, or named as lost", () => {
+  test("each cache mark is encoded or reported as a loss", () => {
     fc.assert(
       fc.property(conversations(), (request) => {
         const said = say(request, { upstream })
@@ -108,7 +108,7 @@ describe.each([...codecs.upstream])("said in %s", (_, upstream) => {
     )
   })
 
-  test("every setting is said, named as lost, or refused", () => {
+  test("every setting is encoded, reported as a loss, or rejected", () => {
     // Those that are refused are tried below.
     const isTaken = (name: string) => upstream.fates[name as keyof ChatSettings].fate !== "refused"
     const idle = (name: keyof ChatSettings, value: unknown) =>
@@ -133,7 +133,7 @@ describe.each([...codecs.upstream])("said in %s", (_, upstream) => {
     )
   })
 
-  test("the codec's word on each setting is kept: what is mapped is in the body, what is dropped is named", () => {
+  test("each setting has its declared fate: a mapped one is in the body, a dropped one is reported", () => {
     for (const [name, { fate }] of Object.entries(upstream.fates)) {
       const value = ONE_OF_EACH[name as keyof ChatSettings]
       const request = { ...PLAIN, settings: { [name]: value } }

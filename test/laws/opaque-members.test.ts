@@ -92,7 +92,7 @@ function faultsIn(protocol: string, events: readonly StreamEvent[]): string[] {
 }
 
 describe.each(protocols)("opaque members in %s", (protocol) => {
-  test("of any answer look as the vendor's own", () => {
+  test("opaque members of any answer have the vendor's format", () => {
     fc.assert(
       fc.property(sealedAnswers, (events) => {
         expect(faultsIn(protocol, events)).toEqual([])
@@ -101,14 +101,14 @@ describe.each(protocols)("opaque members in %s", (protocol) => {
     )
   })
 
-  recorded("of every recorded exchange look as the vendor's own", () => {
+  recorded("opaque members of every recorded exchange have the vendor's format", () => {
     const faults = recordedAnswers().flatMap(({ source, events }) =>
       faultsIn(protocol, events).map((fault) => `${source} ${fault}`),
     )
     expect(faults).toEqual([])
   })
 
-  recorded("that the vendor has written itself fit the table", () => {
+  recorded("opaque members in the vendor's own recordings fit the table", () => {
     const faults = vendorAnswers(protocol).flatMap((answer) => opaqueFaults(protocol, answer))
     // Some recorders put words of their own in place of what was there.
     expect(faults.filter((fault) => !/sanitized|capture-id|sig-(?:first|second)/.test(fault))).toEqual([])
@@ -131,16 +131,16 @@ test("no answer ends in a seal, from any provider", () => {
   )
 })
 
-describe("ids of calls in a request", () => {
+describe("call ids in a request", () => {
   const forms = new Map([...codecs.upstream].map(([protocol, { callId }]) => [protocol, callId]))
   const mistral = knownProviders.find(({ id }) => id === "mistral")?.speaks["openai-chat"]?.callId
   if (mistral) forms.set("mistral", mistral)
 
-  test("ids of calls in a request are checked for every protocol, and for Mistral", () => {
+  test("call ids in a request are tested for every protocol, and for Mistral", () => {
     expect([...forms.keys()].sort()).toEqual(Object.keys(CALL_IDS).sort())
   })
 
-  test.each([...forms])("look as %s takes them, and name the same call in its result", (protocol, callId) => {
+  test.each([...forms])("call ids fit the format of %s, and name the same call in its result", (protocol, callId) => {
     const format = CALL_IDS[protocol]
     if (!format) throw new Error(`no format for ${protocol}`)
     fc.assert(

@@ -5,7 +5,7 @@ import { codecs } from "../../src/protocols.ts"
 import { DescriptionCheck } from "./description-check.ts"
 import { ruleFaults } from "./request-rules.ts"
 
-describe("a description", () => {
+describe("the check by a description", () => {
   const text = { type: "object", required: ["text"], properties: { type: { const: "text" }, text: { type: "string" } } }
   const image = {
     allOf: [
@@ -42,7 +42,7 @@ describe("a description", () => {
   test.each<Json>([
     { parts: [said] },
     { parts: [said, { type: "image", url: null }], limit: null, labels: { a: "b" }, free: { any: ["thing"] } },
-  ])("a description finds nothing in %j", (value) => expect(faults(value)).toEqual([]))
+  ])("a body that matches the description has no faults: %j", (value) => expect(faults(value)).toEqual([]))
 
   test.each<[fault: string, value: Json]>([
     ["$: parts is missing", {}],
@@ -54,7 +54,9 @@ describe("a description", () => {
     ["$.limit: must be 1 at least, but it is 0", { parts: [said], limit: 0 }],
     ['$.labels.a: must be 3 characters at most, but it is "long"', { parts: [said], labels: { a: "long" } }],
     ['$.free: must be "object", but it is []', { parts: [said], free: [] }],
-  ])("a description says %s", (fault, value) => expect(faults(value)).toEqual([fault]))
+  ])("a body that does not match the description has the fault %s", (fault, value) =>
+    expect(faults(value)).toEqual([fault]),
+  )
 })
 
 interface RequestCheckCase {
@@ -150,9 +152,9 @@ describe.each([...codecs.upstream.keys()])("the rules of %s", (protocol) => {
   const { sound, broken } = CASES[protocol] ?? { sound: {}, broken: {} }
   const model = protocol === "gemini-generate" ? "gemini-3-pro" : "up-1"
 
-  test("are kept by a sound request", () => expect(ruleFaults(protocol, { body: sound, model })).toEqual([]))
+  test("a valid request breaks no rule", () => expect(ruleFaults(protocol, { body: sound, model })).toEqual([]))
 
-  test.each(Object.keys(broken))("are broken by %s", (name) => {
+  test.each(Object.keys(broken))("a request breaks a rule: %s", (name) => {
     expect(ruleFaults(protocol, { body: { ...sound, ...broken[name] }, model })).not.toEqual([])
   })
 })

@@ -50,20 +50,20 @@ function streamed(protocol: string, text: string): { said: JsonObject[]; losses:
 const isTold = (said: readonly JsonObject[]) =>
   said.some(({ usage }) => isObject(usage) && Bun.deepEquals(usage.server_tool_use, COUNTS))
 
-describe.each([...codecs.ingress.keys()])("the counts of a provider's tools, in %s", (protocol) => {
+describe.each([...codecs.ingress.keys()])("counts of a provider's tools in %s", (protocol) => {
   const isOwn = protocol === "anthropic-messages"
 
   test.each([
     ["whole", () => whole(protocol, answerWith(COUNTS))],
     ["streamed", () => streamed(protocol, streamWith(COUNTS))],
-  ])("are shown or named as lost, once, in an answer that is %s", (_, read) => {
+  ])("counts of a provider's tools are shown or reported as a loss, once, in an answer that is %s", (_, read) => {
     const { said, losses } = read()
     const named = losses.filter(({ path }) => path === "usage.server_tool_use")
     expect([isTold(said), named.length]).toEqual(isOwn ? [true, 0] : [false, 1])
     if (!isOwn) expect(named[0]).toMatchObject({ weight: "hint", how: "dropped" })
   })
 
-  test.each([null, { web_search_requests: 0 }])("that say nothing are not named: %j", (counts) => {
+  test.each([null, { web_search_requests: 0 }])("empty counts of a provider's tools are no loss: %j", (counts) => {
     expect(whole(protocol, answerWith(counts)).losses).toEqual([])
     if (counts) expect(streamed(protocol, streamWith(counts)).losses).toEqual([])
   })

@@ -109,7 +109,7 @@ const spoken = [...codecs.ingress.keys()]
 describe.each(spoken)("a stream in %s", (protocol) => {
   const sayable = sayableIn(protocol)
 
-  test("obeys the protocol's order, and is read again as it was told", () => {
+  test("a stream obeys the protocol's order and is decoded to the same answer", () => {
     fc.assert(
       fc.property(answers, (events) => {
         const frames = write(protocol, events)
@@ -122,7 +122,7 @@ describe.each(spoken)("a stream in %s", (protocol) => {
     )
   })
 
-  test("says the same wherever its bytes are cut", () => {
+  test("a stream is decoded alike at any cut of its bytes", () => {
     fc.assert(
       fc.property(answers, fc.array(fc.nat(), { minLength: 1, maxLength: 4 }), (events, places) => {
         const bytes = write(protocol, events).join("")
@@ -136,7 +136,7 @@ describe.each(spoken)("a stream in %s", (protocol) => {
     )
   })
 
-  test("says what the whole answer would", () => {
+  test("a stream has the same content as the whole answer", () => {
     const { encodeResponse } = codecs.ingress.get(protocol) ?? {}
     const { decodeResponse } = codecs.upstream.get(protocol) ?? {}
     fc.assert(
@@ -151,7 +151,7 @@ describe.each(spoken)("a stream in %s", (protocol) => {
     )
   })
 
-  test("cites what its last words cite, and so does the whole answer", () => {
+  test("a stream has the citations of its last text, and so does the whole answer", () => {
     const { encodeResponse } = codecs.ingress.get(protocol) ?? {}
     const { decodeResponse } = codecs.upstream.get(protocol) ?? {}
     fc.assert(
@@ -165,7 +165,7 @@ describe.each(spoken)("a stream in %s", (protocol) => {
     )
   })
 
-  test.each(spoken.filter((each) => each !== protocol))("is told again in %s", (other) => {
+  test.each(spoken.filter((each) => each !== protocol))("a stream is translated into %s without change", (other) => {
     const theirs = sayableIn(other)
     fc.assert(
       fc.property(answers, (events) => {

@@ -136,7 +136,7 @@ function contexts(protocol: string): fc.Arbitrary<EncodeOptions> {
   return fc.tuple(always, known).map(([must, may]) => ({ ...must, ...may }) as EncodeOptions)
 }
 
-describe.each([...codecs.upstream])("sent to %s", (protocol, upstream) => {
+describe.each([...codecs.upstream])("a request encoded in %s", (protocol, upstream) => {
   const valid = (request: ChatRequest, context: EncodeOptions): "sent" | "refused" => {
     const said = unlessRefused(protocol, () =>
       upstream.encodeRequest(fitNames(request, upstream).request, { ...context, losses: [] }),
@@ -147,7 +147,7 @@ describe.each([...codecs.upstream])("sent to %s", (protocol, upstream) => {
   }
   const holds = (request: ChatRequest, context: EncodeOptions) => void valid(request, context)
 
-  test("a conversation is one its receiver takes, and is never refused", () => {
+  test("a conversation is valid for its host and never rejected", () => {
     const plain = fc.property(conversations(), contexts(protocol), (request, context) => {
       expect(valid(request, context)).toBe("sent")
     })
@@ -181,17 +181,17 @@ const pairs = [...codecs.ingress.keys()].flatMap((from) =>
   [...codecs.upstream.keys()].filter((to) => to !== from).map((to) => ({ from, to })),
 )
 
-describe("what real clients sent", () => {
+describe("requests of real clients", () => {
   const all = clientRequests()
 
-  described("is of every protocol that clients speak", () => {
+  described("requests of real clients cover every client protocol", () => {
     for (const from of codecs.ingress.keys()) {
       expect(all.filter(({ protocol }) => protocol === from).length).toBeGreaterThan(80)
     }
   })
 
   for (const { from, to } of pairs) {
-    described(`in ${from} is valid in ${to}, but for what is refused for a reason known before`, () => {
+    described(`a real client's request in ${from} is valid in ${to}, except for known refusals`, () => {
       const wrong = all
         .filter(({ protocol }) => protocol === from)
         .flatMap((request) => translatedFaults(request, to).map((fault) => `${request.source}: ${fault}`))
@@ -200,7 +200,7 @@ describe("what real clients sent", () => {
   }
 })
 
-described("no exemption is without need", () => {
+described("every exemption is needed", () => {
   expect(EXEMPT.filter((pattern) => !met.has(pattern))).toEqual([])
 })
 

@@ -39,7 +39,7 @@ function logged(log: string): string[][] {
   }
 }
 
-test("nothing that was durable is lost, and nothing is charged twice", async () => {
+test("a kill loses no durable entry and charges none twice", async () => {
   const [path, log] = [join(folder, "trivium.db"), join(folder, "log")]
   for (let cycle = 0; cycle < CYCLES; cycle++) {
     await spendAndDie({ store: path, log, runsMs: 20 + 37 * cycle })

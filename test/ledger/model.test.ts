@@ -251,7 +251,7 @@ async function answerOf(act: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-test("the ledger does as the reference does", async () => {
+test("the ledger behaves as its reference", async () => {
   const folder = mkdtempSync(join(tmpdir(), "trivium-model-"))
   let runs = 0
   try {

@@ -112,7 +112,7 @@ test.each([
   },
 )
 
-test("a fold that is told to have failed and has not is not done again", async () => {
+test("a flush reported as failed that has succeeded is not repeated", async () => {
   let at = 0
   for (let happens = true; happens; at++) {
     const store = openFaulty(join(folder, `done-${at}.db`))
@@ -134,7 +134,7 @@ test("a fold that is told to have failed and has not is not done again", async (
   expect(at).toBeGreaterThan(10)
 })
 
-test("a start that fails at its n-th statement, and is tried again, comes to the same books", async () => {
+test("a start that fails at its n-th statement and is retried ends with the same ledger", async () => {
   const path = join(folder, "left.db")
   const left = openFaulty(path)
   const ledger = new Ledger({ table: left.table, now: () => AT })

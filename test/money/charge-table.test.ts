@@ -49,7 +49,7 @@ const billed = ({ input_tokens: input, output_tokens: output }: SimulatedCharge)
 
 for (const way of WAYS) {
   describe(named(way), () => {
-    test("a whole answer: what the upstream bills", async () => {
+    test("a whole answer is charged as the upstream bills it", async () => {
       const { id, status, cost } = await hear(asking(way))
       const receipt = await books.receipt(id)
       expect(status).toBe(200)
@@ -58,14 +58,14 @@ for (const way of WAYS) {
       expect(cost).toBe(way.stream ? null : receipt.cost)
     })
 
-    test("refused before dispatch: nothing, and nothing is held", async () => {
+    test("a request rejected before dispatch is free, and nothing is held", async () => {
       const { id, status } = await hear({ ...asking(way), model: "t/nowhere" })
       expect(status).toBe(400)
       expect(books.heldNano).toBe(0n)
       expect(await books.look(id)).toBeUndefined()
     })
 
-    test("an attempt failed with zero output, then fallback: only the attempt that answered", async () => {
+    test("a failed attempt without output before a fallback is free; only the attempt that answered is charged", async () => {
       const other = PROTOCOLS.find((each) => each !== way.upstream) ?? "openai-chat"
       // A status of its own for each way: who has failed five times is not asked before the fallback any more.
       const failing = `status-${500 + WAYS.indexOf(way)}`
@@ -79,13 +79,13 @@ for (const way of WAYS) {
       expect(tokensOf(receipt.cost)).toEqual(billed(lastBill()))
     })
 
-    test("every attempt failed with zero output: nothing", async () => {
+    test("a request whose attempts all fail without output is free", async () => {
       const { id, status } = await hear(asking(way, "status-503"))
       expect(status).toBe(503)
       expect(await books.receipt(id)).toMatchObject({ outcome: "released", cost: "0" })
     })
 
-    test("upstream ended without usage: counted here, and said so", async () => {
+    test("an answer without usage is charged by the local count, and marked as estimated", async () => {
       // Gemini's answers have no end but that of the stream, so nothing comes after it.
       const hasEnd = way.stream && way.upstream !== "gemini-generate"
       for (const words of ["usage-missing", ...(hasEnd ? ["usage-after-end"] : [])]) {
@@ -95,7 +95,7 @@ for (const way of WAYS) {
       }
     })
 
-    test("upstream ended without usage: the answer shows what is charged, and marks it as an estimate", async () => {
+    test("an answer without usage shows the charged usage, and marks it as an estimate", async () => {
       const { id, text, usageMark } = await hear({ ...asking(way, "usage-missing"), usageAsked: true })
       const receipt = await books.receipt(id)
       expect(usageShown(way.protocol, text)).toEqual(tokensOf(receipt.cost))
@@ -109,30 +109,33 @@ for (const way of WAYS) {
       expect(usageMark).toBeNull()
     })
 
-    test("usage says 0: nothing, as reported", async () => {
+    test("an answer with usage 0 is free, as reported", async () => {
       const receipt = await books.receipt((await hear(asking(way, "usage-zero"))).id)
       expect(receipt).toMatchObject({ outcome: "settled", cost: "0", facts: { basis: "reported" } })
     })
 
-    test("usage told twice: once", async () => {
+    test("an answer with usage reported twice is charged once", async () => {
       const receipt = await books.receipt((await hear(asking(way, "usage-twice"))).id)
       expect(receipt.facts.basis).toBe("reported")
       expect(tokensOf(receipt.cost)).toEqual(billed(lastBill()))
     })
 
-    test.each(["usage-negative", "usage-huge", "usage-text"])("%s: what can be, and suspect", async (words) => {
-      const receipt = await books.receipt((await hear(asking(way, words))).id)
-      expect(receipt.facts.basis).toBe("suspect")
-      expect(tokensOf(receipt.cost)).toEqual(billed(lastBill()))
-    })
+    test.each(["usage-negative", "usage-huge", "usage-text"])(
+      "an answer with %s is charged a plausible amount, and marked as suspect",
+      async (words) => {
+        const receipt = await books.receipt((await hear(asking(way, words))).id)
+        expect(receipt.facts.basis).toBe("suspect")
+        expect(tokensOf(receipt.cost)).toEqual(billed(lastBill()))
+      },
+    )
 
-    test("an empty answer with an error: nothing", async () => {
+    test("an empty answer with an error is free", async () => {
       const { id, status } = await hear(asking(way, "error-after-0"))
       expect(status).toBeGreaterThanOrEqual(500)
       expect(await books.receipt(id)).toMatchObject({ outcome: "released", cost: "0" })
     })
 
-    test("the same idempotency key: once", async () => {
+    test("the same idempotency key is charged once", async () => {
       const headers = { "idempotency-key": crypto.randomUUID() }
       const first = await hear({ ...asking(way), headers })
       const bills = books.bills.charges.length
@@ -147,7 +150,7 @@ for (const way of WAYS) {
 
 for (const way of STREAMS) {
   describe(named(way), () => {
-    test("a failure after output: input and what was delivered", async () => {
+    test("a failure after output is charged for the input and the delivered output", async () => {
       for (const fault of ["cut", "reset", "end", "error"]) {
         const { id, status } = await hear(asking(way, `${fault}-after-12`))
         const receipt = await books.receipt(id)
@@ -157,7 +160,7 @@ for (const way of STREAMS) {
       }
     })
 
-    test("the client leaves in the midst of it: input and what was delivered", async () => {
+    test("a client that leaves in the middle is charged for the input and the delivered output", async () => {
       const text = "Say 200 words."
       const said = asking(way, "tokens-per-second-200")
       const { id } = await hearSome({ ...said, text }, (heard) => heard.includes("configure"))
@@ -175,7 +178,7 @@ for (const way of STREAMS) {
       expect(output).toBeGreaterThanOrEqual(bill.output_tokens - 15)
     })
 
-    test("the client leaves before anything was said: the input", async () => {
+    test("a client that leaves before any output is charged for the input", async () => {
       const leaving = new AbortController()
       const before = books.bills.charges.length
       const heard = hear({ ...asking(way, "first-token-ms-5000"), signal: leaving.signal }).catch(() => undefined)
@@ -191,7 +194,7 @@ for (const way of STREAMS) {
 }
 
 test.each(["/msgapi/v1/messages/count_tokens", "/genapi/v1beta/models/t/gemini-generate:countTokens"])(
-  "%s counts, and costs nothing",
+  "%s counts tokens and is free",
   async (path) => {
     const { url, key } = books.gateway
     const isGemini = path.includes("genapi")
@@ -213,7 +216,7 @@ test.each(["/msgapi/v1/messages/count_tokens", "/genapi/v1beta/models/t/gemini-g
 /** Upstreams that tell the usage after they have said why they stopped. */
 for (const upstream of ["openai-chat", "anthropic-messages", "gemini-generate"] as const) {
   for (const way of STREAMS.filter((each) => each.upstream === upstream)) {
-    test(`${named(way)}: the client leaves at the end of the answer: the usage that is still to come`, async () => {
+    test(`${named(way)}: a client that leaves at the end of the answer is charged by the usage that follows`, async () => {
       const { id } = await hearSome(
         asking(way, "ending-ms-400"),
         (heard) => heard.includes("model.") && FINISH.test(heard),

@@ -76,7 +76,7 @@ const WAYS = PROTOCOLS.flatMap((protocol, at) =>
 )
 
 describe.each(WAYS)("a stream of $protocol over $upstream", ({ protocol, upstream }) => {
-  test("holds more as it grows, and is paid as used", async () => {
+  test("a stream's hold grows with it, and the stream is charged by its usage", async () => {
     // Of the input, a hundred tokens of it; of the output, as much as there is.
     const key = await keyWith("1")
     const before = leftOf(key.id)
@@ -90,7 +90,7 @@ describe.each(WAYS)("a stream of $protocol over $upstream", ({ protocol, upstrea
     expect((receipt.usage?.output ?? 0) + (receipt.usage?.reasoning ?? 0)).toBeGreaterThan(2900)
   })
 
-  test("ends with its error frame where the balance does not cover more", async () => {
+  test("a stream ends with its error frame if the balance does not cover more", async () => {
     const key = await keyWith(justEnough(await needed(protocol, upstream)))
     const { status, text, id } = await hear(asking(protocol, upstream, key.text))
     const receipt = await books.receipt(id)
@@ -103,7 +103,7 @@ describe.each(WAYS)("a stream of $protocol over $upstream", ({ protocol, upstrea
     expect(receipt.facts.attempts.at(-1)?.error).toBe("insufficient_balance")
   })
 
-  test("is refused at once to a key that never owes, where the balance does not cover all of it", async () => {
+  test("a stream of a key with a strict balance is rejected at once if the balance does not cover all of it", async () => {
     const usd = justEnough(await needed(protocol, upstream))
     const key = await keyWith(usd, { strictBalance: true })
     const { status, text } = await hear(asking(protocol, upstream, key.text))
@@ -112,7 +112,7 @@ describe.each(WAYS)("a stream of $protocol over $upstream", ({ protocol, upstrea
     expect(leftOf(key.id)).toEqual({ free: nanoOfUsd(usd) ?? -1n, held: 0n })
   })
 
-  test("delivers no more than its hold covers while the store is slow to extend it", async () => {
+  test("a stream delivers no more than its hold covers while the store is slow to extend it", async () => {
     const usd = justEnough(await needed(protocol, upstream))
     const key = await keyWith(usd)
     extendDelayMs = 400

@@ -9,7 +9,7 @@ import { canLimit, liftLimit, limitFiles, NOTHING_FITS } from "../proof/store-fa
 import { RunningGateway } from "../stage/gateway.ts"
 import { hear } from "./client.ts"
 
-test.if(canLimit)("what is administered then is refused as 503 store_unavailable", async () => {
+test.if(canLimit)("an administration request during a store failure is 503 store_unavailable", async () => {
   const gateway = await RunningGateway.start()
   try {
     limitFiles(gateway.pid, NOTHING_FITS)
@@ -21,7 +21,7 @@ test.if(canLimit)("what is administered then is refused as 503 store_unavailable
   }
 })
 
-test.if(canLimit)("what is owed is written before a gateway that is told to stop ends", async () => {
+test.if(canLimit)("a stopping gateway writes its open charges before it ends", async () => {
   const folder = mkdtempSync(join(tmpdir(), "trivium-lost-store-"))
   const dataDir = join(folder, "data")
   const gateway = await RunningGateway.start({ dataDir })

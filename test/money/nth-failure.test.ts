@@ -95,15 +95,15 @@ function nanoAsUsd(nano: bigint): string {
 }
 
 describe("a store that fails at its n-th call", () => {
-  test("of a unary exchange", async () => {
+  test("a unary exchange is charged once if the store fails at its n-th call", async () => {
     expect(await atEachCall(() => hear(asking({})), expectPaidOnce)).toBeGreaterThan(3)
   })
 
-  test("of a stream, which extends its hold", async () => {
+  test("a stream that extends its hold is charged once if the store fails at its n-th call", async () => {
     expect(await atEachCall(() => hear(asking({ stream: true })), expectPaidOnce)).toBeGreaterThan(3)
   })
 
-  test("of an exchange whose attempts all fail", async () => {
+  test("an exchange whose attempts all fail is free if the store fails at its n-th call", async () => {
     const check = async ({ status, id }: FailureAnswer, billed: number) => {
       expect([status, billed]).toEqual([503, 0])
       expect([undefined, "released"]).toContain(ledger.receipt(id)?.outcome)
@@ -111,7 +111,7 @@ describe("a store that fails at its n-th call", () => {
     expect(await atEachCall(() => hear(asking({ words: "status-503" })), check)).toBeGreaterThan(3)
   })
 
-  test("of a stream whose client leaves", async () => {
+  test("a stream whose client leaves is settled if the store fails at its n-th call", async () => {
     const leaves = () =>
       hearSome(
         asking({ words: "tokens-per-second-400", stream: true }),

@@ -3,9 +3,9 @@ import { describe, expect, test } from "bun:test"
 import { describeFigure, isKept, needsQuiet } from "./row.ts"
 import { rows } from "./rows.ts"
 
-describe("the proof table, in short", () => {
+describe("the proof rows in their short form", () => {
   test.each(rows.map((row) => [`row ${row.number}: ${row.title}`, row] as const))(
-    "%s",
+    "the proof row passes: %s",
     async (_, row) => {
       const figures = await row.run({ short: true, say: () => {} })
       const judged = figures.filter((figure) => !needsQuiet(figure))

@@ -110,7 +110,7 @@ const over: readonly Buffer[] = [
 ]
 
 describe("a conversation", () => {
-  test("a conversation is signed, and names its model in the path alone", async () => {
+  test("a conversation is signed, and names its model only in the path", async () => {
     answer((_, reply) => reply.json(said("Grüße.")))
     expect(await whole()).toEqual({
       candidates: [
@@ -127,7 +127,7 @@ describe("a conversation", () => {
     })
   })
 
-  test("a conversation goes with a key of Bedrock's own where that is what there is", async () => {
+  test("a conversation uses a Bedrock API key if that is configured", async () => {
     answer((_, reply) => reply.json(said("Hello.")))
     await whole({ proof: { apiKey: new Secret("bedrock-api-key") } })
     expect(upstream.lastRequest().headers.authorization).toBe("Bearer bedrock-api-key")
@@ -141,19 +141,19 @@ describe("a conversation", () => {
     [400, "ServiceQuotaExceededException", "Used up.", { code: "upstream_rate_limited" }],
     [403, "UnrecognizedClientException", "The security token is invalid.", { code: "upstream_unavailable" }],
     [424, "ModelErrorException", "The model failed.", { code: "upstream_unavailable", owner: "upstream" }],
-  ] as const)("a conversation that is refused with %d %s (%s) fails so", async (status, type, message, expected) => {
+  ] as const)("a conversation rejected with %d %s (%s) fails accordingly", async (status, type, message, expected) => {
     answer((_, reply) => refuse(reply, status, { type, message }))
     expect(await rejectionOf(whole())).toMatchObject(expected)
   })
 
-  test("a conversation that is refused with anything else fails all the same", async () => {
+  test("a conversation rejected with an unknown error fails as well", async () => {
     answer((_, reply) => reply.raw("<html>", { "content-type": "text/html" }, 500))
     expect(await rejectionOf(whole())).toMatchObject({ code: "upstream_unavailable" })
   })
 })
 
 describe("a stream", () => {
-  test("a stream comes out of its frames, event by event", async () => {
+  test("a stream is decoded from its frames, event by event", async () => {
     answer(async (_, reply) => {
       reply.stream(FRAMED)
       for (const frame of [...spoken("Grü", "ße."), ...over]) await reply.write(frame)
@@ -171,7 +171,7 @@ describe("a stream", () => {
     expect(faults).toEqual([undefined])
   })
 
-  test("a stream is the same when its bytes come one by one", async () => {
+  test("a stream is the same when its bytes arrive one by one", async () => {
     answer(async (_, reply) => {
       reply.stream(FRAMED)
       for (const byte of Buffer.concat([...spoken("Grüße."), ...over])) await reply.write(Buffer.from([byte]))
@@ -180,7 +180,7 @@ describe("a stream", () => {
     expect(assembleResponse(await streamed()).candidates[0]?.parts).toEqual([{ kind: "text", text: "Grüße." }])
   })
 
-  test("a stream has its first word as soon as Bedrock has said it", async () => {
+  test("a stream's first text arrives as soon as Bedrock sends it", async () => {
     let goOn = () => {}
     const waited = new Promise<void>((resolve) => {
       goOn = resolve
@@ -205,7 +205,7 @@ describe("a stream", () => {
     ["internalServerException", "upstream_unavailable"],
     ["serviceUnavailableException", "upstream_unavailable"],
     ["validationException", "invalid_parameter"],
-  ] as const)("a stream that ends in a %s says %s", async (type, code) => {
+  ] as const)("a stream that ends in a %s reports %s", async (type, code) => {
     answer(async (_, reply) => {
       reply.stream(FRAMED)
       for (const frame of spoken("Half of")) await reply.write(frame)
@@ -220,7 +220,7 @@ describe("a stream", () => {
     return typeof base64 === "string" ? [Buffer.from(base64, "base64")] : []
   }
 
-  recorded("passes as it was recorded", async () => {
+  recorded("a recorded Converse stream passes unchanged", async () => {
     const streams = recordings("converse-stream").flatMap(framedOf)
     expect(streams.length).toBeGreaterThan(5)
     for (const bytes of streams) {

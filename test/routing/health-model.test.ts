@@ -78,7 +78,7 @@ const event: fc.Arbitrary<HealthEvent> = fc.oneof(
   },
 )
 
-test("health is as the plain rules have it, whatever happens in whatever order", () => {
+test("health follows the plain rules for any sequence of events", () => {
   const place = { account: accountNamed("one"), upstreamModel: "m" }
   let outs = 0
   fc.assert(

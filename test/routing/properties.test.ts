@@ -148,7 +148,7 @@ function isAllowed(
 }
 
 describe("every plan", () => {
-  test("every plan keeps the limits: eight in all, six names, three of each, none twice", () => {
+  test("every plan is within the limits: eight attempts, six names, three per name, none twice", () => {
     always((made) => {
       const { attempts } = made.plan()
       expect(attempts.length).toBeLessThanOrEqual(8)
@@ -167,14 +167,14 @@ describe("every plan", () => {
     })
   })
 
-  test("every plan tries nothing that the caller ruled out", () => {
+  test("every plan tries only targets that the caller allows", () => {
     always((made) => {
       const allowed = new Set(made.generated.asked.flatMap((name) => placesOf(name, made)).map(nameOf))
       for (const attempt of made.plan().attempts) expect(allowed).toContain(nameOf(attempt))
     })
   })
 
-  test("every plan tries something of every name that has something to try: never the last one is out", () => {
+  test("every plan tries a target of every name that has one, even if all are out of rotation", () => {
     always((made) => {
       const tried = new Set(made.plan().attempts.map(nameOf))
       for (const name of made.generated.asked.slice(0, 6)) {
@@ -202,14 +202,14 @@ describe("every plan", () => {
     })
   })
 
-  test("every plan is the same for the same occasion, and leaves nothing behind", () => {
+  test("every plan is the same for the same input, and has no side effect", () => {
     always(({ plan }) => {
       const names = () => plan().attempts.map(nameOf)
       expect(names()).toEqual(names())
     })
   })
 
-  test("tells, where it is to be explained, of every place whether it is tried or why not", () => {
+  test("every explained plan lists each target as tried or excluded with a reason", () => {
     always((made) => {
       const { attempts, excluded } = made.plan({ explain: true })
       const told = [...attempts, ...excluded.map(({ upstreamModel }) => ({ upstreamModel }))].map(
@@ -220,7 +220,7 @@ describe("every plan", () => {
     })
   })
 
-  test("every plan has figures for each of its attempts", () => {
+  test("every plan has scores for each of its attempts", () => {
     always(({ plan }) => {
       const planned = plan()
       for (const attempt of planned.attempts) {

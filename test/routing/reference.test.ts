@@ -79,7 +79,7 @@ function walked(planned: readonly string[], replyOf: (name: string) => FailureKi
 const STRATEGY_WISHES: readonly (RoutingStrategy | undefined)[] = [undefined, ...STRATEGIES]
 const FALLBACKS = [0, 1, 2, 3, 5]
 
-test("the order of trial and its end are the reference's, by every strategy, fallback and failure", () => {
+test("the order of attempts and its end match the reference for every strategy, fallback and failure", () => {
   const seen = new Set<string>()
   fc.assert(
     fc.property(world, (entries) => {

@@ -33,19 +33,19 @@ function simulate(strategy: RoutingStrategy | undefined, seed: number): PolicyWo
 }
 
 describe.each(SEEDS)("ten thousand requests, seed %p", (seed) => {
-  test("by cost, within 2 % of the least that could have been paid", () => {
+  test("routing by cost is within 2 % of the lowest possible cost", () => {
     const { cost, availability } = simulate("cost", seed)
     expect(cost).toBeLessThan(1.02)
     expect(availability).toBeGreaterThanOrEqual(0.999)
   })
 
-  test("by latency, within 10 % of the shortest wait in the middle", () => {
+  test("routing by latency is within 10 % of the lowest possible median", () => {
     const { latency, availability } = simulate("latency", seed)
     expect(latency).toBeLessThan(1.1)
     expect(availability).toBeGreaterThanOrEqual(0.999)
   })
 
-  test("by quality, and by nothing, answered all the same", () => {
+  test("routing by quality and by default answers as reliably", () => {
     expect(simulate("quality", seed).availability).toBeGreaterThanOrEqual(0.999)
     expect(simulate(undefined, seed).availability).toBeGreaterThanOrEqual(0.999)
   })
@@ -62,6 +62,6 @@ test("requests fail only while no provider answers", () => {
   expect(unanswered).toBeWithin(0.004, 0.01)
 })
 
-test("the same seed gives the same day", () => {
+test("the same seed gives the same results", () => {
   expect(simulate("latency", 4)).toEqual(simulate("latency", 4))
 })

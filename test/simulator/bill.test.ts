@@ -62,7 +62,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (_, 
     }
   })
 
-  test("is written before the last byte leaves", async () => {
+  test("a bill is written before the last byte leaves", async () => {
     const { send, bills } = billed()
     const reader = (await simulated(stream, { send })).body?.getReader()
     let last = ""
@@ -92,7 +92,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (_, 
     }
   })
 
-  test("a caller that leaves before a word was said pays for the prompt", async () => {
+  test("a caller that leaves before any output pays for the prompt", async () => {
     const { send, bills } = billed()
     const abort = new Abort()
     const answer = simulated(whole, { send, abort, words: "first-token-ms-5000" })
@@ -101,12 +101,12 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (_, 
     expect(bills()).toMatchObject([{ ended: "client-gone", input_tokens: 1, output_tokens: 0 }])
   })
 
-  test("what failed before it said anything costs nothing", async () => {
+  test("an answer that fails before any output is free", async () => {
     const words = ["status-503", "cut-before-headers", "reset-after-0", "error-after-0", "html", "garbage-after-0"]
     for (const word of words) expect(await bill(stream, word)).toEqual([])
   })
 
-  test("what broke off costs what had been said", async () => {
+  test("a truncated answer costs the output sent so far", async () => {
     const [sound] = await bill(stream)
     for (const word of ["cut-after-8", "reset-after-8", "end-after-8", "error-after-8", "garbage-after-8"]) {
       const [broken] = await bill(stream, spoken.name.startsWith("gemini") ? word.replace("8", "2") : word)
@@ -165,7 +165,7 @@ test("every kind of answer adds up to its bill, streamed or not", async () => {
   }
 })
 
-test("what is free is not billed, and what has no id of its own is found by the request's", async () => {
+test("free calls are not billed, and an answer without its own id is found by the request's", async () => {
   const messages = [{ role: "user", content: "Hello" }]
   expect(await bill({ path: "/v1/messages/count_tokens", body: { model: "m", messages } })).toEqual([])
   expect(await bill({ path: "/v1/nothing", body: {} })).toEqual([])

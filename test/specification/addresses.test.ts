@@ -48,7 +48,7 @@ specifyEach("stand-in.x-gen-api-key", ["x-gen-api-key", "x-goog-api-key"], {
     expect((await list(demo, voice)).status).toBe(200)
   },
 })
-specify("stand-in.x-gen-api-key", "the query's key opens the door", async () => {
+specify("stand-in.x-gen-api-key", "the query parameter `key` is accepted", async () => {
   const query = `?key=${demo.key}`
   const voice = { ...generate, keyHeader: () => ({}), path: (model: string) => generate.path(model) + query }
   expect((await say(demo, voice)).status).toBe(200)
@@ -85,7 +85,7 @@ const BASES = [
   ["service.content-generation", generate, "/genapi/v1beta", `models/${MODEL}:generateContent`],
 ] as const
 for (const [line, voice, base, below] of BASES) {
-  specify(line, `what its clients put below ${base} is answered`, async () => {
+  specify(line, `the endpoints that its clients use below ${base} are answered`, async () => {
     expect((await say(demo, { ...voice, path: () => `${base}/${below}` })).status).toBe(200)
   })
 }

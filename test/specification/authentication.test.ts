@@ -75,18 +75,22 @@ for (const voice of VOICES) {
     for (const response of await answers(voice, keys.expired)) await expectUnauthenticated(response, "expired_api_key")
   })
 
-  specify("authentication.model", `a key of another scope is 403, and of this scope is answered, ${name}`, async () => {
-    const response = await say(demo, voice, { key: keys.scoped, model: MODEL })
-    expect(response.status).toBe(403)
-    expect(await errorOf(response)).toMatchObject({ code: "model_not_allowed", type: "permission_error" })
-    expect((await say(demo, voice, { key: keys.scoped, model: "openai/gpt-4o" })).status).toBe(200)
-  })
+  specify(
+    "authentication.model",
+    `a key of another scope is 403, and a key of this scope is answered, ${name}`,
+    async () => {
+      const response = await say(demo, voice, { key: keys.scoped, model: MODEL })
+      expect(response.status).toBe(403)
+      expect(await errorOf(response)).toMatchObject({ code: "model_not_allowed", type: "permission_error" })
+      expect((await say(demo, voice, { key: keys.scoped, model: "openai/gpt-4o" })).status).toBe(200)
+    },
+  )
   specify("authentication.model", `a fallback outside the key's scope is 403, ${name}`, async () => {
     const model = "openai/gpt-4o"
     const body = { ...voice.body(model), provider: { fallback: [MODEL] } }
     expect((await say(demo, voice, { key: keys.scoped, model, body })).status).toBe(403)
   })
-  specify("authentication.model", `a key is shown only what it may call, ${name}`, async () => {
+  specify("authentication.model", `a key lists only the models it may call, ${name}`, async () => {
     const { data, models } = await objectOf(await list({ url: demo.url, key: keys.scoped }, voice))
     const names = ((data ?? models) as { id?: string; name?: string }[]).map(({ id, name: named }) => id ?? named ?? "")
     expect(names.length).toBeGreaterThan(0)

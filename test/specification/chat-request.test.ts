@@ -136,13 +136,13 @@ specify("chat-request.model", "<provider>/<model-name> reaches the upstream unde
   expect(stage.reached().model).toBe("first")
 })
 
-specify("chat-request.stream", "left out, the answer comes whole", async () => {
+specify("chat-request.stream", "the answer is whole if it is omitted", async () => {
   const { stream: _, ...rest } = full
   const response = await say(stage, chat, { body: rest })
   expect(response.headers.get("content-type")).toBe("application/json")
   expect(await response.json()).toMatchObject({ object: "chat.completion" })
 })
-specify("chat-request.stream", "true gives events that end in [DONE]", async () => {
+specify("chat-request.stream", "true returns events that end in [DONE]", async () => {
   const response = await say(stage, chat, { body: { ...full, stream: true } })
   expect(response.headers.get("content-type")).toStartWith("text/event-stream")
   const text = await response.text()
@@ -151,8 +151,8 @@ specify("chat-request.stream", "true gives events that end in [DONE]", async () 
 })
 
 const ROLES: readonly [LineId, string, readonly Record<string, unknown>[]][] = [
-  ["chat-role.system", "before what the user says", [{ role: "system", content: "Be brief." }, USER]],
-  ["chat-role.system", "between what is said", [USER, { role: "system", content: "Be brief." }, USER]],
+  ["chat-role.system", "before a user message", [{ role: "system", content: "Be brief." }, USER]],
+  ["chat-role.system", "between messages", [USER, { role: "system", content: "Be brief." }, USER]],
   ["chat-role.user", "with a text", [USER]],
   ["chat-role.user", "with parts", [{ role: "user", content: [{ type: "text", text: "How far is the moon?" }] }]],
   ["chat-role.assistant", "with a text", [USER, { role: "assistant", content: "Far." }, USER]],
@@ -176,13 +176,13 @@ const ROLES: readonly [LineId, string, readonly Record<string, unknown>[]][] = [
   ],
 ]
 for (const [line, how, messages] of ROLES) {
-  specify(line, `is taken ${how}, and passes as it is`, async () => {
+  specify(line, `is accepted ${how}, and passes unchanged`, async () => {
     const response = await say(stage, chat, { body: { ...full, messages } })
     expect(response.status).toBe(200)
     expect(stage.reached().messages).toEqual(messages)
   })
 }
-specify("chat-role.tool", "must say which call it answers", async () => {
+specify("chat-role.tool", "must name the call it answers", async () => {
   const messages = [USER, { role: "tool", content: "384,400 km" }]
   const response = await say(stage, chat, { body: { ...full, messages } })
   expect(response.status).toBe(400)

@@ -148,7 +148,7 @@ for (const endpoint of ENDPOINTS) {
   })
 }
 
-specify("endpoint.models", "shows of every model what OpenAI's listing does, and its limits and prices", async () => {
+specify("endpoint.models", "shows for every model what OpenAI's listing shows, and its limits and prices", async () => {
   const { data } = await objectOf(await list(demo, chat))
   for (const card of data as SpecBody[]) {
     expect(card).toMatchObject({
@@ -255,7 +255,7 @@ specify("operation.5", "gives data, has_more, first_id and last_id", async () =>
   expect(answer).toEqual({ data, has_more: false, first_id: data[0]?.id, last_id: data.at(-1)?.id })
   expect(data.length).toBeGreaterThan(100)
 })
-specify("operation.5", "says in has_more that a page is not the last", async () => {
+specify("operation.5", "states in has_more that a page is not the last", async () => {
   const answer = await objectOf(await list(demo, messages, "/msgapi/v1/models?limit=2"))
   const data = answer.data as SpecBody[]
   expect(answer).toEqual({ data, has_more: true, first_id: data[0]?.id, last_id: data[1]?.id })

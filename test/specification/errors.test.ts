@@ -106,7 +106,7 @@ for (const one of CASES) {
     expect(await objectOf(response)).toMatchObject({ error: { code, type } })
   })
 }
-specify("error.500", "says nothing of the fault", async () => {
+specify("error.500", "repeats nothing of the internal error", async () => {
   for (const voice of VOICES) expect(await (await plantFault(voice)).text()).not.toContain("undefined")
 })
 for (const voice of VOICES) {

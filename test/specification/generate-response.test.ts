@@ -28,12 +28,12 @@ specify("generate-response.candidates", "each have content of the model, a finis
     expect(candidates[0]?.content.parts).toEqual([{ text: expect.stringMatching(/./) as unknown as string }])
   }
 })
-specify("generate-response.candidates", "are as many as were asked for, and counted from 0", async () => {
+specify("generate-response.candidates", "are as many as requested, and counted from 0", async () => {
   const body = { ...generate.body(MODEL), generationConfig: { candidateCount: 3 } }
   const { candidates } = await objectOf(await say(demo, generate, { body }))
   expect((candidates as GenerateCandidate[]).map(({ index }) => index)).toEqual([0, 1, 2])
 })
-specify("generate-response.candidates", "say in finishReason that maxOutputTokens cut them off", async () => {
+specify("generate-response.candidates", "state in finishReason that maxOutputTokens cut them off", async () => {
   const body = { ...generate.body(MODEL), generationConfig: { maxOutputTokens: 5 } }
   expect(await objectOf(await say(demo, generate, { body }))).toMatchObject({
     candidates: [{ finishReason: "MAX_TOKENS" }],
@@ -51,7 +51,7 @@ specify("generate-response.usageMetadata", "has three whole numbers, the third t
   }
 })
 
-specify("generate-response.modelVersion", "is the name the caller knows, whatever the upstream calls it", () => {
+specify("generate-response.modelVersion", "is the caller's name for the model, whatever the upstream calls it", () => {
   expect(answers.map(({ modelVersion }) => modelVersion)).toEqual([MODEL, FIRST])
 })
 

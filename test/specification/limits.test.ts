@@ -112,7 +112,7 @@ for (const bound of BOUNDS) {
     })
   }
   if (otherwise === undefined) continue
-  specify(line, `${name} left out is left to the upstream, where it is ${otherwise}`, async () => {
+  specify(line, `${name} is left to the upstream if omitted, where it is ${otherwise}`, async () => {
     expect(await status(bound, undefined)).toBe(200)
     expect(stage.reached()).not.toHaveProperty(name)
     expect(await answerOf(bound, undefined)).toEqual(await answerOf(bound, otherwise))
@@ -127,7 +127,7 @@ async function answerOf({ voice, put }: SpecifiedBound, value: number | undefine
   return choice?.message ?? answer.content
 }
 
-specify("bound.chat-stream", "left out, the answer comes whole, as with false", async () => {
+specify("bound.chat-stream", "the answer is whole if omitted, as with false", async () => {
   for (const stream of [undefined, false]) {
     const response = await say(demo, chat, { body: { ...chat.body("openai/gpt-4o"), stream } })
     expect(response.headers.get("content-type")).toBe("application/json")
@@ -135,7 +135,7 @@ specify("bound.chat-stream", "left out, the answer comes whole, as with false", 
   }
 })
 
-specify("bound.messages-max_tokens", "left out, the request is refused", async () => {
+specify("bound.messages-max_tokens", "a request that omits it is rejected", async () => {
   const { max_tokens: _, ...body } = messages.body("openai/gpt-4o")
   const response = await say(demo, messages, { body })
   expect(response.status).toBe(400)

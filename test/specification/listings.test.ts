@@ -27,7 +27,7 @@ specify("generate-listing.name", "is models/<provider>/<model-name>, each once",
   for (const name of names) expect(name).toMatch(/^models\/[^/\s]+\/\S+$/)
   expect(new Set(names).size).toBe(names.length)
 })
-specify("generate-listing.name", "can be called and retrieved as it stands", async () => {
+specify("generate-listing.name", "can be called and retrieved under the listed name", async () => {
   for (const { name } of generating.filter((_, index) => index % 40 === 0)) {
     const address = `${demo.url}/genapi/v1beta/${name}`
     const headers = { "content-type": "application/json", ...generate.keyHeader(demo.key) }
@@ -79,7 +79,7 @@ specify("messages-listing.id", "is <provider>/<model-name>, each once", () => {
   for (const id of ids) expect(id).toMatch(NAME)
   expect(new Set(ids).size).toBe(ids.length)
 })
-specify("messages-listing.id", "can be called and retrieved as it stands", async () => {
+specify("messages-listing.id", "can be called and retrieved under the listed name", async () => {
   for (const { id } of conversing.filter((_, index) => index % 40 === 0)) {
     expect(await objectOf(await list(demo, messages, `/msgapi/v1/models/${id}`))).toMatchObject({ id })
     expect((await say(demo, messages, { model: String(id) })).status).toBe(200)

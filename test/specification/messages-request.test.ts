@@ -131,13 +131,13 @@ specify("messages-request.messages", "with the vendor's own version header a sys
   expect(stage.reached().messages).toEqual(said)
 })
 
-specify("messages-request.stream", "left out, the answer comes whole", async () => {
+specify("messages-request.stream", "the answer is whole if it is omitted", async () => {
   const { stream: _, ...rest } = full
   const response = await say(stage, messages, { body: rest })
   expect(response.headers.get("content-type")).toBe("application/json")
   expect(await response.json()).toMatchObject({ type: "message" })
 })
-specify("messages-request.stream", "true gives events from message_start to message_stop", async () => {
+specify("messages-request.stream", "true returns events from message_start to message_stop", async () => {
   const response = await say(stage, messages, { body: { ...full, stream: true } })
   expect(response.headers.get("content-type")).toStartWith("text/event-stream")
   const names = [...(await response.text()).matchAll(/^event: (\S+)$/gm)].map(([, name]) => name)

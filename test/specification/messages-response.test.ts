@@ -41,7 +41,7 @@ specify("messages-response.content", "has blocks of other types where a tool is 
   expect(stop_reason).toBe("tool_use")
 })
 
-specify("messages-response.model", "is the name the caller knows, whatever the upstream calls it", () => {
+specify("messages-response.model", "is the caller's name for the model, whatever the upstream calls it", () => {
   expect(answers.map(({ model }) => model)).toEqual([MODEL, FIRST])
 })
 

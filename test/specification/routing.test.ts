@@ -56,7 +56,7 @@ for (const voice of VOICES) {
     check: async (routing) => expectRefused(await ask(voice, { routing }), "provider.routing"),
   })
 
-  specify("routing.fallback", `is not asked while the preferred model answers, ${name}`, async () => {
+  specify("routing.fallback", `is not called while the preferred model answers, ${name}`, async () => {
     expect((await ask(voice, { fallback: [SECOND] })).status).toBe(200)
     expect(stage.asked()).toEqual([FIRST])
   })

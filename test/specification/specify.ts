@@ -23,7 +23,7 @@ export function specifyEach<Case>(
 
 /** Stands last in every file of this folder. */
 export function nothingForgotten(suite: string): void {
-  test(`every line of the specification that ${suite} answers for has a test here, and no other`, () => {
+  test(`every requirement of ${suite} has a test in this file, and no test is for another`, () => {
     const own = TABLES.filter((table) => table.suite === suite).flatMap(({ lines }) => Object.keys(lines))
     expect([...specified].sort()).toEqual(own.sort())
   })

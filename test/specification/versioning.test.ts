@@ -63,7 +63,7 @@ specifyEach(
     },
   },
 )
-specify("versioning.2", "the other two protocols need no such header", async () => {
+specify("versioning.2", "the other two protocols require no such header", async () => {
   for (const voice of [chat, generate]) expect((await say(demo, voice)).status).toBe(200)
 })
 
@@ -75,7 +75,7 @@ specify("versioning.3", "two versions of a model are two names", async () => {
     }
   }
 })
-specify("versioning.3", "the content-generation listing tells the version of each", async () => {
+specify("versioning.3", "the content-generation listing shows the version of each model", async () => {
   const { models } = await objectOf(await list(demo, generate))
   expect((models as SpecBody[]).length).toBeGreaterThan(100)
   for (const { version } of models as SpecBody[]) expect(version).toEqual(expect.stringMatching(/./))

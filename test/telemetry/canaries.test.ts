@@ -93,7 +93,7 @@ async function call(body: string, headers: Record<string, string> = {}): Promise
   await answer.text()
 }
 
-test("all of it was there to be found: each exchange is in the log, in the metrics and in the traces", () => {
+test("every exchange is in the log, in the metrics and in the traces", () => {
   const expected = scripts.length + 4
   expect(texts.logs.match(/"event":"exchange"/g)).toHaveLength(expected)
   expect(collector.exchanges).toHaveLength(expected)
@@ -105,7 +105,7 @@ test("all of it was there to be found: each exchange is in the log, in the metri
 })
 
 test.each(["logs", "metrics", "traces"] as const)(
-  "no prompt, answer, key, header or upstream's word is in the %s",
+  "no prompt, answer, key, header or upstream text is in the %s",
   (where) => {
     expect(texts[where].match(/.{0,200}canary-.{0,100}/g)).toBeNull()
     expect(texts[where]).not.toContain(gateway.key)
@@ -113,7 +113,7 @@ test.each(["logs", "metrics", "traces"] as const)(
   },
 )
 
-test("the administration gives the metrics of what was served", () => {
+test("the administration returns the metrics of the served requests", () => {
   const families = parseExposition(texts.metrics)
   const labels = { protocol: "openai-chat", model: "test/model", provider: "scripted" }
   expect(
