@@ -47,7 +47,7 @@ export type CannedAnswers = {
 type CannedAnswer = { unary: object; events: readonly string[] }
 
 export function cannedAnswers(protocol: BenchProtocolName): CannedAnswers {
-  const { unary, events } = SAID[protocol]()
+  const { unary, events } = ANSWERS[protocol]()
   const text = events.join("")
   const [, ending = ""] = /([^\n]{1,24}\n\n)$/.exec(text) ?? []
   const minimumEvents = (text.split("\n").length - 1) / 2 - 1
@@ -58,7 +58,7 @@ const content = Array.from({ length: 90 }, (_, index) => words[index % words.len
 const chunks = Array.from({ length: CONTENT_CHUNKS }, (_, index) => words[index % words.length] ?? "")
 
 /** Openers come with the first token: a gateway may hold them back, and what is measured is how long that token takes. */
-const SAID: Record<BenchProtocolName, () => CannedAnswer> = {
+const ANSWERS: Record<BenchProtocolName, () => CannedAnswer> = {
   "openai-chat": chat,
   "openai-responses": responses,
   "anthropic-messages": messages,
@@ -66,8 +66,8 @@ const SAID: Record<BenchProtocolName, () => CannedAnswer> = {
 }
 
 function chat(): CannedAnswer {
-  const delta = (said: object, finish_reason: string | null) => {
-    const choices = [{ index: 0, delta: said, logprobs: null, finish_reason }]
+  const delta = (content: object, finish_reason: string | null) => {
+    const choices = [{ index: 0, delta: content, logprobs: null, finish_reason }]
     return dataFrame({ ...shared, object: "chat.completion.chunk", choices })
   }
   const message = { role: "assistant", content, refusal: null }

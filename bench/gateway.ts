@@ -12,7 +12,7 @@ const ownRoot = join(import.meta.dir, "..")
 
 type GatewayVariant = {
   /** What it is spoken to in, and what stands behind it. */
-  spoken: BenchProtocol
+  wire: BenchProtocol
   behind: BenchProtocol
   name: "unbooked" | "gateway" | "filled" | "translated" | "before"
   /** The checkout whose gateway it is; left out, this one. */
@@ -24,7 +24,7 @@ type GatewayVariant = {
 }
 
 export async function startGateway(
-  { spoken, behind, name, books, filled, root = ownRoot }: GatewayVariant,
+  { wire, behind, name, books, filled, root = ownRoot }: GatewayVariant,
   { children, upstreamPort, folder, cpu }: StartOptions,
 ): Promise<BenchCandidate> {
   const home = join(folder, name)
@@ -49,7 +49,7 @@ export async function startGateway(
     if (output.includes(`listening on http://127.0.0.1:${port}`)) return childPids(child.pid)[0]
     throw new Error(`its output so far: ${output.slice(-2000)}`)
   })
-  return { name, port, headers: { authorization: `Bearer ${key}`, ...spoken.headers }, keys, pid }
+  return { name, port, headers: { authorization: `Bearer ${key}`, ...wire.headers }, keys, pid }
 }
 
 /** Nothing of the caller's shell may change what is measured. */

@@ -18,7 +18,7 @@ type BenchMessage = { role: string; content: string }
 
 const openai = { type: "openai-compatible", base: "/v1", headers: {} }
 
-const SPOKEN: Record<BenchProtocolName, Omit<BenchProtocol, "protocol">> = {
+const WIRES: Record<BenchProtocolName, Omit<BenchProtocol, "protocol">> = {
   "openai-chat": {
     ...openai,
     path: () => "/v1/chat/completions",
@@ -66,6 +66,6 @@ const SPOKEN: Record<BenchProtocolName, Omit<BenchProtocol, "protocol">> = {
   },
 }
 
-export function spokenIn(protocol: BenchProtocolName): BenchProtocol {
-  return { protocol, ...SPOKEN[protocol] }
+export function benchProtocol(protocol: BenchProtocolName): BenchProtocol {
+  return { protocol, ...WIRES[protocol] }
 }

@@ -71,13 +71,13 @@ function boundRow({ name, value, limit, held }: BenchBound): ReportRow {
 
 function conclusion(present: CandidateName[], bounds: BenchBound[]): string[] {
   const verdict = verdictOf(bounds)
-  const said = {
+  const texts = {
     held: present.includes("gateway") ? "All bounds held." : "The yardsticks are sound; the gateway was left out.",
     missed: "MISSED: at least one bound.",
     void: "VOID: a yardstick is off, so this run says nothing about the gateway. Run it again on a quiet machine.",
   }[verdict]
-  if (!present.includes("bare") || present.includes("nginx")) return [said]
-  return ["nginx is not installed: whether the bare proxy is a fair yardstick could not be checked.", said]
+  if (!present.includes("bare") || present.includes("nginx")) return [texts]
+  return ["nginx is not installed: whether the bare proxy is a fair yardstick could not be checked.", texts]
 }
 
 function table(rows: ReportRow[], heads: string[]): string[] {

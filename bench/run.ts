@@ -12,7 +12,7 @@ import { measure } from "./measure.ts"
 import { findNginx, startNginx } from "./nginx.ts"
 import { type BenchOptions, type FillingOptions, readOptions } from "./options.ts"
 import { residentMb } from "./process-stat.ts"
-import { type BenchProtocol, spokenIn } from "./protocols.ts"
+import { type BenchProtocol, benchProtocol } from "./protocols.ts"
 import { report } from "./report.ts"
 import { startTimes } from "./start-time.ts"
 import { startBare, startLoadTool, startUpstream } from "./workers.ts"
@@ -67,9 +67,9 @@ async function main(options: BenchOptions): Promise<number> {
 async function gather(options: BenchOptions): Promise<BenchEvidence> {
   const { quick, only, rounds, calibrate } = options
   const startsMs = calibrate || only ? [] : await startTimes({ children, folder, times: STARTS })
-  const spoken = spokenIn(options.protocol)
-  const candidates = await startCandidates(options, spoken)
-  const all = workload({ spoken, model: GATEWAY_MODEL, quick, only: undefined, translated: options.to !== undefined })
+  const wire = benchProtocol(options.protocol)
+  const candidates = await startCandidates(options, wire)
+  const all = workload({ wire, model: GATEWAY_MODEL, quick, only: undefined, translated: options.to !== undefined })
   const idle = await idleMemory(candidates, all)
   const cases = all.filter(({ kind }) => only === undefined || kind === only)
   const load = await startLoadTool({ children, cpu: options.pin ? DRIVING_CPU : undefined })
@@ -86,14 +86,14 @@ async function gather(options: BenchOptions): Promise<BenchEvidence> {
 
 async function startCandidates(
   { pin, calibrate, to, filled, before }: BenchOptions,
-  spoken: BenchProtocol,
+  wire: BenchProtocol,
 ): Promise<BenchCandidate[]> {
   const driving = { children, cpu: pin ? DRIVING_CPU : undefined }
-  const upstream = await startUpstream(spoken.protocol, driving)
+  const upstream = await startUpstream(wire.protocol, driving)
   const options: StartOptions = { children, upstreamPort: upstream.port, folder, cpu: pin ? TESTED_CPU : undefined }
   const candidates = [upstream]
   const start = (name: "unbooked" | "gateway" | "filled", size?: FillingOptions) =>
-    startGateway({ spoken, behind: spoken, name, books: name !== "unbooked", ...(size && { filled: size }) }, options)
+    startGateway({ wire, behind: wire, name, books: name !== "unbooked", ...(size && { filled: size }) }, options)
   if (filled) {
     const [unbooked, empty] = [await start("unbooked"), await start("gateway", { keys: FEW_KEYS, rows: 0 })]
     const large = await start("filled", filled)
@@ -104,14 +104,14 @@ async function startCandidates(
     return candidates
   }
   if (before !== undefined) {
-    const older = { spoken, behind: spoken, name: "before", books: true, root: before } as const
+    const older = { wire, behind: wire, name: "before", books: true, root: before } as const
     candidates.push(await startGateway(older, options), await start("gateway"))
     return candidates
   }
   if (to) {
     const { port } = await startUpstream(to, driving)
     candidates.push(await start("unbooked"))
-    const translated = { spoken, behind: spokenIn(to), name: "translated", books: false } as const
+    const translated = { wire, behind: benchProtocol(to), name: "translated", books: false } as const
     candidates.push(await startGateway(translated, { ...options, upstreamPort: port }))
     return candidates
   }

@@ -60,8 +60,8 @@ function medianOfTurns(
     new Map(undisturbed(samples, { candidate, of }).map(({ turn, cpuMicros, units }) => [turn, cpuMicros / units]))
   const [over, under] = [perUnit(above), perUnit(below)]
   const compared = [...over].flatMap(([turn, micros]) => {
-    const beside = under.get(turn)
-    return beside === undefined ? [] : [compare(micros, beside)]
+    const baseline = under.get(turn)
+    return baseline === undefined ? [] : [compare(micros, baseline)]
   })
   return compared.length === 0 ? undefined : median(compared)
 }

@@ -35,9 +35,9 @@ const USUAL: ReadonlySet<string> = new Set(["input", "output", "cache_read"])
 
 export function compare(files: readonly ModelFile[], facts: readonly CatalogFact[]): CatalogDifference[] {
   const known = new Map(facts.map((fact) => [`${fact.provider}/${fact.model}`, fact]))
-  const told = new Set(facts.map(({ provider }) => provider))
+  const providers = new Set(facts.map(({ provider }) => provider))
   return files.flatMap(({ author, models }) => {
-    const found = models.flatMap((entry) => entryDifferences(entry, { author, known, told }))
+    const found = models.flatMap((entry) => entryDifferences(entry, { author, known, providers }))
     return [...found, ...newModels({ author, models }, facts)].map((each) => ({ author, ...each }))
   })
 }
@@ -46,16 +46,17 @@ interface AuthorKnowledge {
   readonly author: string
   readonly known: ReadonlyMap<string, CatalogFact>
   /** Providers the facts say anything of. */
-  readonly told: ReadonlySet<string>
+  readonly providers: ReadonlySet<string>
 }
 
 type FoundDifference = Omit<CatalogDifference, "author">
 
-function entryDifferences(entry: CatalogEntryJson, { author, known, told }: AuthorKnowledge): FoundDifference[] {
+function entryDifferences(entry: CatalogEntryJson, { author, known, providers }: AuthorKnowledge): FoundDifference[] {
   return entry.targets.flatMap((target) => {
     const fact = known.get(`${target.provider}/${target.model}`)
     const where = `${entry.id} at ${target.provider}`
-    if (!fact) return told.has(target.provider) ? [{ message: `${where}: no longer there as ${target.model}` }] : []
+    if (!fact)
+      return providers.has(target.provider) ? [{ message: `${where}: no longer there as ${target.model}` }] : []
     // What other hosts allow is their choice; the author's own limits are the model's.
     const isOwn = target.provider === author
     return [...priceDifferences(entry, target, { fact, where }), ...(isOwn ? limitDifferences(entry, fact) : [])]

@@ -13,9 +13,9 @@ ${TABLES.map(tableText).join("")}`
 }
 
 function tableText({ section, suite, lines }: (typeof TABLES)[number]): string {
-  const rows = Object.entries(lines).map(([id, says]) => {
+  const rows = Object.entries(lines).map(([id, text]) => {
     const waitsFor = WAITING[id as LineId]
-    return `| \`${id}\` | ${says} | ${waitsFor === undefined ? "tested" : `waits for ${waitsFor}`} |`
+    return `| \`${id}\` | ${text} | ${waitsFor === undefined ? "tested" : `waits for ${waitsFor}`} |`
   })
   return `
 ## ${section}

@@ -90,7 +90,7 @@ describe("the description of the administration", () => {
 })
 
 describe("a query parameter", () => {
-  const asked = async (query: string) => (await gateway.administer(`/admin/v1/usage?${query}`)).status
+  const usageStatus = async (query: string) => (await gateway.administer(`/admin/v1/usage?${query}`)).status
 
   test("the OpenAPI document describes path and query parameters", async () => {
     const { paths } = (await (await fetch(`${gateway.adminUrl}/openapi.json`)).json()) as {
@@ -110,13 +110,13 @@ describe("a query parameter", () => {
   test.each(["from=soon", "from=2026-02-30", "to=1", "limit=0", "limit=many", "limit=1e3", "after=x", "month=11"])(
     "an invalid query parameter is rejected: %s",
     async (query) => {
-      expect(await asked(query)).toBe(400)
+      expect(await usageStatus(query)).toBe(400)
     },
   )
 
   test("a repeated query parameter is rejected", async () => {
-    expect(await asked("limit=5")).toBe(200)
-    expect(await asked("limit=5&limit=6")).toBe(400)
+    expect(await usageStatus("limit=5")).toBe(200)
+    expect(await usageStatus("limit=5&limit=6")).toBe(400)
   })
 })
 
@@ -146,14 +146,14 @@ describe("a provider's credential", () => {
 
   test("a stored credential is not sent to the provider's new address", async () => {
     const file = join(gateway.folder, "trivium.yaml")
-    const asked = upstream.requests.length
+    const before = upstream.requests.length
     writeFileSync(file, config(upstream.baseUrl.replace("127.0.0.1", "localhost")))
     await eventually(() => gateway.logged("config-reloaded").length > 0)
     expect((await call()).status).toBe(400)
     writeFileSync(file, config(upstream.baseUrl))
     await eventually(() => gateway.logged("config-reloaded").length > 1)
     expect(await state()).toMatchObject({ credential: "none" })
-    expect(upstream.requests.length).toBe(asked)
+    expect(upstream.requests.length).toBe(before)
   })
 
   test("a stored credential can be deleted", async () => {

@@ -3,14 +3,14 @@ import type { HeardPart } from "../matrix/conversation.ts"
 import { callsOf, misfits, wrongCalls } from "./calls.ts"
 import type { ToolSteps, ToolUse } from "./task.ts"
 
-const read = (file: string): ToolUse => ({ tool: "read", arguments: { file }, tells: `content of ${file}` })
+const read = (file: string): ToolUse => ({ tool: "read", arguments: { file }, resultText: `content of ${file}` })
 const steps: ToolSteps = [[read("a"), read("b")], [read("c")]]
 
 /** The conversation as it should come back. */
 const faithful = (): HeardPart[] =>
   steps.flatMap((uses, step) => [
     ...callsOf(uses, step).map((call): HeardPart => ({ kind: "call", call })),
-    ...callsOf(uses, step).map((call, index) => resultOf(call.id, `${uses[index]?.tells}\n`)),
+    ...callsOf(uses, step).map((call, index) => resultOf(call.id, `${uses[index]?.resultText}\n`)),
   ])
 
 function resultOf(callId: string, text: string): HeardPart {

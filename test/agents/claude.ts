@@ -63,14 +63,14 @@ function stepsIn(folder: string): ToolSteps {
   const notes = join(folder, "notes.txt")
   return [
     [
-      { tool: "Read", arguments: { file_path: greeting }, tells: FILES["greeting.txt"].trim() },
-      { tool: "Read", arguments: { file_path: notes }, tells: FILES["notes.txt"].trim() },
+      { tool: "Read", arguments: { file_path: greeting }, resultText: FILES["greeting.txt"].trim() },
+      { tool: "Read", arguments: { file_path: notes }, resultText: FILES["notes.txt"].trim() },
     ],
     [
       {
         tool: "Edit",
         arguments: { file_path: greeting, old_string: MENDED.wrong, new_string: MENDED.right, replace_all: false },
-        tells: "updated",
+        resultText: "updated",
       },
     ],
   ]

@@ -53,17 +53,17 @@ export const codex: CodingAgent = {
   },
 }
 
-function shell(cmd: string, tells: string): ToolUse {
-  return { tool: "exec_command", arguments: { cmd }, tells }
+function shell(cmd: string, resultText: string): ToolUse {
+  return { tool: "exec_command", arguments: { cmd }, resultText }
 }
 
 /** To a model of another protocol a tool of plain text is a function of one string. */
 function patch(): ToolUse {
-  return { tool: "apply_patch", arguments: { input: PATCH }, tells: "Success" }
+  return { tool: "apply_patch", arguments: { input: PATCH }, resultText: "Success" }
 }
 
 /** A tool of a namespace. There is no such agent, and only the tool itself says so. */
 function ofNamespace(): ToolUse {
   const target = "nobody"
-  return { tool: "multi_agent_v1__close_agent", arguments: { target }, tells: `invalid agent id ${target}` }
+  return { tool: "multi_agent_v1__close_agent", arguments: { target }, resultText: `invalid agent id ${target}` }
 }

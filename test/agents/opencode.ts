@@ -36,14 +36,14 @@ export const opencode: CodingAgent = {
     const notes = join(folder, "notes.txt")
     return [
       [
-        { tool: "read", arguments: { filePath: greeting }, tells: FILES["greeting.txt"].trim() },
-        { tool: "read", arguments: { filePath: notes }, tells: FILES["notes.txt"].trim() },
+        { tool: "read", arguments: { filePath: greeting }, resultText: FILES["greeting.txt"].trim() },
+        { tool: "read", arguments: { filePath: notes }, resultText: FILES["notes.txt"].trim() },
       ],
       [
         {
           tool: "edit",
           arguments: { filePath: greeting, oldString: MENDED.wrong, newString: MENDED.right },
-          tells: "success",
+          resultText: "success",
         },
       ],
     ]

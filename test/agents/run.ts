@@ -35,12 +35,12 @@ async function runWithModels(agent: CodingAgent): Promise<void> {
     const upstream = stage.upstreams[model.upstream]
     const { program } = installed
     const result = await runAgent(agent, { model, upstream, gateway: stage.gateway, program })
-    tell(`${agent.name} ${agent.version} with ${model.id}, at ${model.upstream}`, result)
+    printRun(`${agent.name} ${agent.version} with ${model.id}, at ${model.upstream}`, result)
     counts[result.problems.length > 0 ? "failed" : "passed"]++
   }
 }
 
-function tell(title: string, { problems, requests, seals, losses, durationMs, output }: RunResult): void {
+function printRun(title: string, { problems, requests, seals, losses, durationMs, output }: RunResult): void {
   const took = `${requests} requests in ${(durationMs / 1000).toFixed(1)} s, ${seals} signatures`
   const lost = losses.length === 0 ? "nothing lost" : `lost: ${losses.join(", ")}`
   console.log(`${problems.length === 0 ? "✓" : "✗"} ${title}: ${took}; ${lost}`)

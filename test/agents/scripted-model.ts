@@ -132,8 +132,8 @@ export class ScriptedModel {
 
   /** What a vendor signed it wants to see again, as long as the conversation goes on. */
   private sealsMissing(parts: readonly HeardPart[]): string[] {
-    const told = parts.map((part) => ("seal" in part ? part.seal : undefined))
-    const missing = [...this.seals].filter((seal) => !told.includes(seal))
+    const sealsIn = parts.map((part) => ("seal" in part ? part.seal : undefined))
+    const missing = [...this.seals].filter((seal) => !sealsIn.includes(seal))
     return missing.map((seal) => `the signature ${seal} has not come back`)
   }
 

@@ -19,7 +19,7 @@ export interface ToolUse {
   readonly tool: string
   readonly arguments: JsonObject
   /** What its result must tell, or it belongs to another call. */
-  readonly tells: string
+  readonly resultText: string
 }
 
 /** The turns of a model: the calls of each are made at once, and the next one waits for their results. */

@@ -162,9 +162,9 @@ function requestFaults(request: HeardRequest): string[] {
   const parts = heard.turns.flatMap((turn) => turn.parts)
   const done = stepOf(heard)
   const given = scenario.steps.slice(0, done).flatMap((step) => ("text" in step ? [step.text] : []))
-  const told = heard.turns.filter(({ by }) => by === "assistant")
+  const answers = heard.turns.filter(({ by }) => by === "assistant")
   // Some libraries send the pieces of a stream back as they came.
-  const texts = told.map((turn) => turn.parts.map((part) => (part.kind === "text" ? part.text : "")).join(""))
+  const texts = answers.map((turn) => turn.parts.map((part) => (part.kind === "text" ? part.text : "")).join(""))
   return [
     ...brokenRules(voice.protocol, { heard, body }),
     ...given.filter((each) => !texts.includes(each)).map((each) => `the answer “${each}” has not come back`),
@@ -195,9 +195,11 @@ function missingSeals(parts: readonly HeardPart[], request: HeardRequest): strin
   const { scenario, heard, tag, voice } = request
   if (scenario.tools.length === 0 || voice.protocol === "openai-chat" || !showsThoughts(request)) return []
   // Some libraries decode a signature, and send it back in the other alphabet of base64.
-  const told = parts.map((part) => ("seal" in part ? part.seal?.replaceAll("-", "+").replaceAll("_", "/") : undefined))
+  const received = parts.map((part) =>
+    "seal" in part ? part.seal?.replaceAll("-", "+").replaceAll("_", "/") : undefined,
+  )
   return Array.from({ length: stepOf(heard) }, (_, step) => step)
-    .filter((step) => !told.includes(sealOf(tag, step)))
+    .filter((step) => !received.includes(sealOf(tag, step)))
     .map((step) => `the signature of answer ${step + 1} has not come back`)
 }
 

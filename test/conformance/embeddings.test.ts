@@ -25,7 +25,7 @@ const exchanges = () => ["embeddings", "embedContent", "invoke"].flatMap(recordi
 
 const upstreamOf = (recording: RecordedExchange) => codecs.embedding?.upstream.get(protocolOf(recording))
 
-function askedFor(body: JsonObject = {}): number {
+function countInputs(body: JsonObject = {}): number {
   if (Array.isArray(body.requests)) return body.requests.length
   const several = body.input ?? body.texts
   return Array.isArray(several) ? several.length : 1
@@ -37,7 +37,7 @@ recorded("a recorded answer has a vector of the requested size for each input", 
   for (const recording of whole) {
     const { request, response, source } = recording
     const decoded = isObject(response.body) ? upstreamOf(recording)?.decodeResponse(response.body) : undefined
-    expect([source, decoded?.vectors.length]).toEqual([source, askedFor(request?.body)])
+    expect([source, decoded?.vectors.length]).toEqual([source, countInputs(request?.body)])
     const { dimensions, output_dimension, outputDimensionality } = request?.body ?? {}
     const size = dimensions ?? output_dimension ?? outputDimensionality
     for (const vector of decoded?.vectors ?? []) {
@@ -53,11 +53,11 @@ recorded("the usage of a recorded answer is read, and none if it reports none", 
     const { response, status, source } = recording
     if (status !== 200 || !isObject(response.body)) continue
     const { usage, usageMetadata } = response.body
-    const tells = isObject(usage) ? (usage.prompt_tokens ?? usage.total_tokens) : undefined
-    const told = isObject(usageMetadata) ? usageMetadata.promptTokenCount : tells
+    const openaiTokens = isObject(usage) ? (usage.prompt_tokens ?? usage.total_tokens) : undefined
+    const reportedTokens = isObject(usageMetadata) ? usageMetadata.promptTokenCount : openaiTokens
     expect([source, upstreamOf(recording)?.decodeResponse(response.body)?.usage?.input]).toEqual([
       source,
-      told as number,
+      reportedTokens as number,
     ])
   }
 })

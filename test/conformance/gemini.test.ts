@@ -58,7 +58,7 @@ function decode(pieces: readonly string[]): StreamEvent[] {
   return [...frames.flatMap((frame) => observer.push(frame)), ...observer.finish()]
 }
 
-const bare = (said: string) => said.replace(/"modelVersion":\s*"[^"]*"/g, '"modelVersion":""').trim()
+const bare = (json: string) => json.replace(/"modelVersion":\s*"[^"]*"/g, '"modelVersion":""').trim()
 
 /** What the specification, or that accounts are shared, makes us refuse where the vendor does not. */
 const OURS = /names an object of the provider's account|`tools` must be an array/

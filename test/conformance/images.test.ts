@@ -9,9 +9,9 @@ const upstream = codecs.image?.upstream.get(openaiImages.id)
 const ingress = codecs.image?.ingress.get(openaiImages.id)
 
 recorded("a recorded request is decoded and encoded unchanged", () => {
-  const asked = recordings("images").flatMap(({ request }) => (isObject(request?.body) ? [request.body] : []))
-  expect(asked.length).toBeGreaterThan(2)
-  for (const body of asked) {
+  const bodies = recordings("images").flatMap(({ request }) => (isObject(request?.body) ? [request.body] : []))
+  expect(bodies.length).toBeGreaterThan(2)
+  for (const body of bodies) {
     const read = ingress?.decodeRequest(body)
     const model = String(body.model)
     expect(read && upstream?.encodeRequest(read, { model, speaks: false, losses: [] })).toEqual(body)

@@ -177,18 +177,18 @@ for (const { name } of HOSTS) {
     })
 
     test("a tool is called, whole and streamed, and its result is answered, by items and by id", async () => {
-      const asked = { model, input: WEATHER_QUESTION, tools: [WEATHER] }
-      const events = await streamed(asked)
+      const request = { model, input: WEATHER_QUESTION, tools: [WEATHER] }
+      const events = await streamed(request)
       expect(events.some(({ type }) => type === "response.function_call_arguments.done")).toBe(true)
-      const response = await answered(asked)
+      const response = await answered(request)
       const [call] = itemsOf(response, "function_call")
       expect(call).toMatchObject({ name: "get_weather", status: "completed" })
       expect(JSON.parse(String(call?.arguments))).toHaveProperty("city")
       const result = { type: "function_call_output", call_id: call?.call_id ?? "", output: '{"celsius":-3}' }
       const question = { type: "message", role: "user", content: WEATHER_QUESTION }
       const output = (response.output ?? []) as Json[]
-      const byItems = await answered({ ...asked, input: [question, ...output, result] })
-      const byId = await answered({ ...asked, input: [result], previous_response_id: response.id ?? null })
+      const byItems = await answered({ ...request, input: [question, ...output, result] })
+      const byId = await answered({ ...request, input: [result], previous_response_id: response.id ?? null })
       for (const next of [byItems, byId]) {
         expect(itemsOf(next, "function_call")).toEqual([])
         expect(textOf(next)).toContain("-3")
@@ -206,9 +206,9 @@ for (const { name } of HOSTS) {
 
     test("several turns reach the model alike by items and by id", async () => {
       const first = await answered({ model, input: "My name is Alice." })
-      const [said] = itemsOf(first, "message")
+      const [message] = itemsOf(first, "message")
       const next = { type: "message", role: "user", content: "What is my name?" }
-      const input = [{ type: "message", role: "user", content: "My name is Alice." }, said ?? null, next]
+      const input = [{ type: "message", role: "user", content: "My name is Alice." }, message ?? null, next]
       const byItems = await answered({ model, input })
       const byId = await answered({ model, input: [next], previous_response_id: first.id ?? null })
       expect(byId).toMatchObject({ previous_response_id: first.id, store: true })

@@ -286,8 +286,8 @@ function isOf(recording: RecordedExchange, { mark, streamMark }: RecordingSuite)
   return isObject(body) && body[mark] !== undefined && body.object !== "thread.message" && body.status !== "failed"
 }
 
-function nameless(said: string): string {
-  return said
+function nameless(json: string): string {
+  return json
     .replace(/"model":\s*"[^"]*"/g, '"model":""')
     .replace(/data: \[DONE\]\s*$/, "")
     .trim()

@@ -9,7 +9,7 @@ const PROVIDERS: Readonly<Record<string, string>> = { gemini: "google" }
 const ENDPOINTS = ["chat", "responses", "messages", "generateContent", "streamGenerateContent"]
 const catalog = new Catalog(bundledModels())
 
-function askedFor({ provider, request }: RecordedExchange) {
+function findTarget({ provider, request }: RecordedExchange) {
   const [, inPath] = /models\/([^:/]+):/.exec(request?.url ?? "") ?? []
   const name = typeof request?.body?.model === "string" ? request.body.model : inPath
   const host = PROVIDERS[provider] ?? provider
@@ -26,13 +26,13 @@ function reportedIn({ response: { body } }: RecordedExchange): string | undefine
 recorded("no recorded answer is mistaken for one of another model", () => {
   let compared = 0
   const marked = ENDPOINTS.flatMap(recordings).flatMap((recording) => {
-    const asked = askedFor(recording)
+    const target = findTarget(recording)
     const reported = reportedIn(recording)
     // OpenRouter was asked to choose.
-    if (!asked || reported === undefined || recording.request?.body?.models) return []
+    if (!target || reported === undefined || recording.request?.body?.models) return []
     compared++
-    const other = findOtherModel(reported, asked, catalog)
-    return other ? [`${recording.source}: ${asked.upstreamModel} answered as ${reported}, ${other.model.id}`] : []
+    const other = findOtherModel(reported, target, catalog)
+    return other ? [`${recording.source}: ${target.upstreamModel} answered as ${reported}, ${other.model.id}`] : []
   })
   expect(compared).toBeGreaterThan(200)
   expect(marked).toEqual([])

@@ -18,7 +18,7 @@ import { type RecordedExchange, recordings, streamText, wholeText } from "../con
 export interface RecordedInput {
   readonly source: string
   readonly modelId: string
-  readonly told: number
+  readonly reported: number
   readonly estimated: number
   /** Whether it says nothing but text. */
   readonly isPlain: boolean
@@ -49,16 +49,16 @@ function inputOf(
   const { source, provider, status, request: { body } = {}, model = "" } = recording
   const upstream = codecs.upstream.get(protocol)
   if (!isObject(body) || status !== 200 || !upstream) return undefined
-  const told = inputTokens(usageIn(recording, upstream))
+  const reported = inputTokens(usageIn(recording, upstream))
   const request = decoded(body, protocol)
-  if (!told || !request) return undefined
+  if (!reported || !request) return undefined
   const { text, shape } = textOfRequest(request)
   if (!shape) throw new Error("a request has a shape")
   const modelId = `${authorOf(model, provider)}/${model.replace(/^.*[/.](?=gpt)/, "")}`
   return {
     source,
     modelId,
-    told,
+    reported,
     estimated: estimateTokens({ text, shape, family: familyOf(modelId) }, (piece) => tokensIn(piece)),
     isPlain: shape.tools + shape.calls + shape.media.length + shape.sealed === 0 && shape.format === "",
     isWhole:

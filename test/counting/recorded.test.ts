@@ -6,15 +6,17 @@ import { type RecordedInput, recordedInputs } from "./recorded-input.ts"
 
 const LONG = 200
 const inputs = recordedInputs()
-const errorOf = ({ estimated, told }: RecordedInput) => Math.abs(estimated - told) / told
+const errorOf = ({ estimated, reported }: RecordedInput) => Math.abs(estimated - reported) / reported
 
 function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
 /** The numbers for OpenAI's text and turns are those the vendor publishes, so that all recordings may judge them. */
-function isOpenAiText({ modelId, isPlain, isWhole, told }: RecordedInput): boolean {
-  return modelId.startsWith("openai/") && !modelId.startsWith("openai/gpt-oss") && isPlain && isWhole && told >= LONG
+function isOpenAiText({ modelId, isPlain, isWhole, reported }: RecordedInput): boolean {
+  return (
+    modelId.startsWith("openai/") && !modelId.startsWith("openai/gpt-oss") && isPlain && isWhole && reported >= LONG
+  )
 }
 
 describe("a local count", () => {

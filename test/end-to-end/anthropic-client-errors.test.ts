@@ -31,7 +31,7 @@ afterAll(async () => {
 })
 
 /** The error as the body of the answer told it, where this client keeps it. */
-function told(code: string, type: string): object {
+function errorWith(code: string, type: string): object {
   return { type: "error", request_id: expect.stringMatching(/\S/), error: { code, type, message: expect.any(String) } }
 }
 
@@ -53,7 +53,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         })
         const error = await rejectionOf(keyless.messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.AuthenticationError)
-        expect(error).toMatchObject({ status: 401, error: told("missing_api_key", "authentication_error") })
+        expect(error).toMatchObject({ status: 401, error: errorWith("missing_api_key", "authentication_error") })
       })
 
       const opensNothing = [
@@ -66,7 +66,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         test(`an API key that ${what} raises an AuthenticationError`, async () => {
           const error = await rejectionOf(connect(key()).messages.create(HI))
           expect(error).toBeInstanceOf(version.Anthropic.AuthenticationError)
-          expect(error).toMatchObject({ status: 401, error: told(code, "authentication_error") })
+          expect(error).toMatchObject({ status: 401, error: errorWith(code, "authentication_error") })
           expect(upstream.requests).toHaveLength(0)
         })
       }
@@ -74,7 +74,7 @@ for (const version of ANTHROPIC_VERSIONS) {
       test("an API key whose scope lacks the model raises a PermissionDeniedError", async () => {
         const error = await rejectionOf(connect(keys.narrow).messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.PermissionDeniedError)
-        expect(error).toMatchObject({ status: 403, error: told("model_not_allowed", "permission_error") })
+        expect(error).toMatchObject({ status: 403, error: errorWith("model_not_allowed", "permission_error") })
         expect(upstream.requests).toHaveLength(0)
       })
 
@@ -102,7 +102,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         test(`a request ${what} raises a BadRequestError that names ${param}`, async () => {
           const error = await rejectionOf(client.messages.create({ ...HI, ...members } as MessageParams))
           expect(error).toBeInstanceOf(version.Anthropic.BadRequestError)
-          expect(error).toMatchObject({ status: 400, error: told(code, "invalid_request_error") })
+          expect(error).toMatchObject({ status: 400, error: errorWith(code, "invalid_request_error") })
           expect(error).toMatchObject({ error: { error: { param } } })
           expect(upstream.requests).toHaveLength(0)
         })
@@ -111,7 +111,7 @@ for (const version of ANTHROPIC_VERSIONS) {
       test("a request for an unknown model raises a NotFoundError that names model", async () => {
         const error = await rejectionOf(client.messages.create({ ...HI, model: "no/such" }))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
-        expect(error).toMatchObject({ status: 404, error: told("model_not_found", "not_found_error") })
+        expect(error).toMatchObject({ status: 404, error: errorWith("model_not_found", "not_found_error") })
         expect(error).toMatchObject({ error: { error: { param: "model" } } })
       })
 
@@ -125,7 +125,7 @@ for (const version of ANTHROPIC_VERSIONS) {
       test("a request to count tokens is checked like the call it counts for", async () => {
         const error = await rejectionOf(client.messages.countTokens({ model: "no/such", messages: HI.messages }))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
-        expect(error).toMatchObject({ error: told("model_not_found", "not_found_error") })
+        expect(error).toMatchObject({ error: errorWith("model_not_found", "not_found_error") })
       })
     })
 
@@ -133,13 +133,13 @@ for (const version of ANTHROPIC_VERSIONS) {
       test("an unknown model raises a NotFoundError", async () => {
         const error = await rejectionOf(client.models.retrieve("no/such"))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
-        expect(error).toMatchObject({ status: 404, error: told("resource_not_found", "not_found_error") })
+        expect(error).toMatchObject({ status: 404, error: errorWith("resource_not_found", "not_found_error") })
       })
 
       test("an unknown route raises a NotFoundError", async () => {
         const error = await rejectionOf(client.get("/v1/nowhere"))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
-        expect(error).toMatchObject({ status: 404, error: told("route_not_found", "not_found_error") })
+        expect(error).toMatchObject({ status: 404, error: errorWith("route_not_found", "not_found_error") })
       })
     })
 
@@ -203,7 +203,10 @@ for (const version of ANTHROPIC_VERSIONS) {
           const error = await rejectionOf(client.messages.create(HI))
           expect(error).toBeInstanceOf(version.Anthropic.InternalServerError)
           expect(JSON.stringify(error)).not.toContain("4711")
-          expect(error).toMatchObject({ status: 503, error: told("upstream_unavailable", "service_unavailable_error") })
+          expect(error).toMatchObject({
+            status: 503,
+            error: errorWith("upstream_unavailable", "service_unavailable_error"),
+          })
           expect(upstream.requests).toHaveLength(countReportedAttempts((error as { error?: unknown }).error))
         })
       }
@@ -212,7 +215,10 @@ for (const version of ANTHROPIC_VERSIONS) {
         upstream.script = (_, reply) => reply.json({ type: "error", error: { type: "rate_limit_error" } }, 429)
         const error = await rejectionOf(client.messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.InternalServerError)
-        expect(error).toMatchObject({ status: 503, error: told("upstream_rate_limited", "service_unavailable_error") })
+        expect(error).toMatchObject({
+          status: 503,
+          error: errorWith("upstream_rate_limited", "service_unavailable_error"),
+        })
         expect(upstream.requests).toHaveLength(1)
       })
 

@@ -32,9 +32,9 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-const SPOKEN = { modalities: ["text", "audio"], audio: { voice: "alloy", format: "mp3" } }
+const AUDIO_OUTPUT = { modalities: ["text", "audio"], audio: { voice: "alloy", format: "mp3" } }
 
-async function chat(model: string, more: object = SPOKEN) {
+async function chat(model: string, more: object = AUDIO_OUTPUT) {
   const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
@@ -71,11 +71,11 @@ test("a Gemini request for audio is rejected for a model that produces none", as
 
 test.each(["test/speaks", "test/unknown"])("a request for audio calls %s", async (model) => {
   expect((await chat(model)).status).toBe(200)
-  expect(JSON.parse(upstream.lastRequest().body.toString())).toMatchObject(SPOKEN)
+  expect(JSON.parse(upstream.lastRequest().body.toString())).toMatchObject(AUDIO_OUTPUT)
 })
 
 test("a fallback that produces audio is called in place of a model that does not", async () => {
-  const { status, model } = await chat("test/writes", { ...SPOKEN, provider: { fallback: ["test/speaks"] } })
+  const { status, model } = await chat("test/writes", { ...AUDIO_OUTPUT, provider: { fallback: ["test/speaks"] } })
   expect([status, model, upstream.requests.length]).toEqual([200, "test/speaks", 1])
 })
 

@@ -105,10 +105,10 @@ describe("container credentials", () => {
     lifetimeMs = 3_600_000
     await cloud.during({ "/v1/credentials": give }, () =>
       withGateway(environment(), async (gateway) => {
-        const before = cloud.asked("/v1/credentials").length
+        const before = cloud.requestsTo("/v1/credentials").length
         expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
-        expect(cloud.asked("/v1/credentials").length - before).toBe(1)
-        expect(cloud.asked("/v1/credentials").at(-1)).toMatchObject({ method: "GET" })
+        expect(cloud.requestsTo("/v1/credentials").length - before).toBe(1)
+        expect(cloud.requestsTo("/v1/credentials").at(-1)).toMatchObject({ method: "GET" })
       }),
     )
   })
@@ -149,9 +149,9 @@ describe("container credentials", () => {
         await cloud.during({ "/model/": expired }, async () => {
           expect(await statusesOf(1, call)).toEqual([503])
         })
-        const before = cloud.asked("/v1/credentials").length
+        const before = cloud.requestsTo("/v1/credentials").length
         await answersWith(200, call)
-        expect(cloud.asked("/v1/credentials").length - before).toBe(1)
+        expect(cloud.requestsTo("/v1/credentials").length - before).toBe(1)
       }),
     )
   })
@@ -191,7 +191,7 @@ describe("a web identity", () => {
     await cloud.during({ "/sts": assume }, () =>
       withGateway(environment(), async (gateway) => {
         expect(await statusesOf(10, ask(gateway))).toEqual(Array.from({ length: 10 }, () => 200))
-        const [request, ...others] = cloud.asked("/sts")
+        const [request, ...others] = cloud.requestsTo("/sts")
         expect(others).toEqual([])
         expect(request?.headers["content-type"]).toBe("application/x-www-form-urlencoded")
         expect(request && formOf(request)).toEqual({
@@ -201,7 +201,7 @@ describe("a web identity", () => {
           RoleSessionName: "session",
           WebIdentityToken: "identity-token",
         })
-        expect(cloud.asked("/unused")).toEqual([])
+        expect(cloud.requestsTo("/unused")).toEqual([])
       }),
     )
   })
@@ -251,7 +251,7 @@ describe("instance metadata", () => {
       const environment = { AWS_EC2_METADATA_SERVICE_ENDPOINT: `${cloud.origin}/` }
       await withGateway(environment, async (gateway) => {
         expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
-        expect(cloud.asked("/latest/").map(({ path }) => path)).toEqual([
+        expect(cloud.requestsTo("/latest/").map(({ path }) => path)).toEqual([
           "/latest/api/token",
           "/latest/meta-data/iam/security-credentials/",
           "/latest/meta-data/iam/security-credentials/gateway-role",

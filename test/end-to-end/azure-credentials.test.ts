@@ -95,7 +95,7 @@ describe("an application's secret", () => {
   test("an application's secret is exchanged for a token once for fifty calls, and again if the token is rejected", async () => {
     await withGateway({ members: members() }, async (gateway) => {
       expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
-      expect(cloud.asked("/tenant/").map(formOf)).toEqual([
+      expect(cloud.requestsTo("/tenant/").map(formOf)).toEqual([
         {
           grant_type: "client_credentials",
           client_id: "app",
@@ -150,7 +150,7 @@ test("a workload's federated token is exchanged for a token", async () => {
   }
   await withGateway({ environment }, async (gateway) => {
     expect(await statusesOf(1, ask(gateway))).toEqual([200])
-    const request = cloud.asked("/tenant/").at(-1)
+    const request = cloud.requestsTo("/tenant/").at(-1)
     expect(request && formOf(request)).toEqual({
       grant_type: "client_credentials",
       client_id: "workload",
@@ -167,7 +167,7 @@ describe("a managed identity", () => {
     const environment = { IDENTITY_ENDPOINT: `${cloud.origin}/msi/token`, IDENTITY_HEADER: "identity-header" }
     await withGateway({ environment }, async (gateway) => {
       expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
-      const [request, ...others] = cloud.asked("/msi/token")
+      const [request, ...others] = cloud.requestsTo("/msi/token")
       expect(others).toEqual([])
       const query = new URL(request?.path ?? "", cloud.origin).searchParams
       expect(Object.fromEntries(query)).toEqual({ "api-version": "2019-08-01", resource: RESOURCE })
@@ -179,7 +179,7 @@ describe("a managed identity", () => {
     const environment = { AZURE_POD_IDENTITY_AUTHORITY_HOST: cloud.origin }
     await withGateway({ members: ", client_id: chosen", environment }, async (gateway) => {
       expect(await statusesOf(1, ask(gateway))).toEqual([200])
-      const query = new URL(cloud.asked(IMDS_PATH)[0]?.path ?? "", cloud.origin).searchParams
+      const query = new URL(cloud.requestsTo(IMDS_PATH)[0]?.path ?? "", cloud.origin).searchParams
       expect(Object.fromEntries(query)).toEqual({
         "api-version": "2018-02-01",
         resource: RESOURCE,

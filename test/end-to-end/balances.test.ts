@@ -65,9 +65,9 @@ describe("a key's own balance", () => {
     expect(shown).toMatchObject({ own_balance: true, balance: "1.5", held: "0" })
     const cost = await spend(key)
     expect(cost).toBeGreaterThan(0n)
-    const told = { own_balance: true, held: "0" }
+    const expected = { own_balance: true, held: "0" }
     for (const seen of [await own(key), await administer("GET", `/keys/${id}`)]) {
-      expect(seen).toMatchObject(told)
+      expect(seen).toMatchObject(expected)
       expect(nano(seen.balance)).toBe(1_500_000_000n - cost)
     }
   })
@@ -153,9 +153,9 @@ describe("a tenant's balance", () => {
     const left = 1_000_000n - spent
     expect(nano((await administer("GET", "/tenants/acme")).balance)).toBe(left)
     for (const { key } of [one, two]) {
-      const told = await own(key)
-      expect(told).toMatchObject({ own_balance: false })
-      expect(nano(told.balance)).toBe(left)
+      const shown = await own(key)
+      expect(shown).toMatchObject({ own_balance: false })
+      expect(nano(shown.balance)).toBe(left)
     }
     expect(await code(await call(one.key, { max_tokens: 10_000 }))).toBe("403 insufficient_balance")
     await administer("POST", "/tenants/acme/topup", { usd: "1" })

@@ -50,9 +50,9 @@ const HEAD = '"id":"cmpl-1","object":"text_completion","created":1731000000,"mod
 const USAGE =
   '"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,"prompt_tokens_details":{"cached_tokens":2}}'
 const WHOLE = `{${HEAD},"choices":[{"text":" there was","index":0,"logprobs":null,"finish_reason":"length"}], ${USAGE}}`
-const said = (text: string, finish: string | null, more = "") =>
+const textEvent = (text: string, finish: string | null, more = "") =>
   `data: {${HEAD},"choices":[{"text":"${text}","index":0,"logprobs":null,"finish_reason":${JSON.stringify(finish)}}]${more}}\n\n`
-const TOLD = `data: {${HEAD},"choices":[],${USAGE}}\n\n`
+const USAGE_EVENT = `data: {${HEAD},"choices":[],${USAGE}}\n\n`
 /** 3 fresh at 1, 2 cached at 0.5, 2 made at 2 USD per million. */
 const COST = "0.000008"
 
@@ -87,7 +87,7 @@ describe("a unary completion", () => {
 })
 
 describe("a streamed completion", () => {
-  const EVENTS = [said(" there", null), said(" was", null), said("", "stop"), TOLD, DONE]
+  const EVENTS = [textEvent(" there", null), textEvent(" was", null), textEvent("", "stop"), USAGE_EVENT, DONE]
 
   test("a streamed completion requests usage upstream, hides it, and is charged the same", async () => {
     upstream.script = streams(EVENTS)
@@ -106,7 +106,7 @@ describe("a streamed completion", () => {
   })
 
   test("a streamed completion without its last event is complete if every candidate has ended", async () => {
-    upstream.script = streams([said(" there", null), said("", "stop")])
+    upstream.script = streams([textEvent(" there", null), textEvent("", "stop")])
     const answer = await ask({ model: "test/base", prompt: "Once", stream: true })
     expect(await answer.text()).toEndWith(DONE)
   })
@@ -114,7 +114,7 @@ describe("a streamed completion", () => {
   test("a streamed completion that breaks off raises an error in the official client", async () => {
     upstream.script = async (_, reply) => {
       reply.stream()
-      await reply.write(said(" there", null))
+      await reply.write(textEvent(" there", null))
       reply.cut("fin")
     }
     const stream = await client.completions.create({ model: "test/base", prompt: "Once", stream: true })
@@ -127,10 +127,10 @@ describe("a streamed completion", () => {
   })
 
   test("a streamed completion has the same text as the unary one", async () => {
-    const asked = { model: "test/simulated", prompt: "Tell me of foxes", max_tokens: 30 }
-    const alone = await client.completions.create(asked)
+    const request = { model: "test/simulated", prompt: "Tell me of foxes", max_tokens: 30 }
+    const alone = await client.completions.create(request)
     let text = ""
-    for await (const { choices } of await client.completions.create({ ...asked, stream: true })) {
+    for await (const { choices } of await client.completions.create({ ...request, stream: true })) {
       text += choices[0]?.text ?? ""
     }
     expect(text).toBe(alone.choices[0]?.text ?? "")

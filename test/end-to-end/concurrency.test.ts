@@ -39,8 +39,8 @@ async function freePlaces(): Promise<number> {
         resolve()
       })
     })
-  const asked = Array.from({ length: PLACES + 2 }, () => call(HI))
-  const refused = asked.map(async (each) => (await each).status)
+  const calls = Array.from({ length: PLACES + 2 }, () => call(HI))
+  const refused = calls.map(async (each) => (await each).status)
   await eventually(() => held.length > 0, { what: "a call" })
   // Nothing tells that no more will come.
   await Bun.sleep(100)
@@ -92,10 +92,10 @@ const endings: readonly [string, UpstreamScript, (controller: AbortController) =
     "left before the answer",
     () => {},
     async (controller) => {
-      const asked = call(HI, { signal: controller.signal })
+      const pending = call(HI, { signal: controller.signal })
       await Bun.sleep(50)
       controller.abort()
-      await asked
+      await pending
     },
   ],
   [
@@ -117,10 +117,10 @@ const endings: readonly [string, UpstreamScript, (controller: AbortController) =
           stream.enqueue(new TextEncoder().encode(" "))
         },
       })
-      const asked = call(HI, { body, signal: controller.signal, duplex: "half" } as RequestInit)
+      const pending = call(HI, { body, signal: controller.signal, duplex: "half" } as RequestInit)
       await Bun.sleep(50)
       controller.abort()
-      await asked
+      await pending
     },
   ],
 ]

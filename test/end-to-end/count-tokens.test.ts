@@ -79,8 +79,8 @@ const TEXT = "How many tokens does this question have, counted by you?"
 const CLIENTS: Readonly<Record<string, (at: RunningGateway, model: string) => Promise<CountResult>>> = {
   async anthropic({ url, key }, model) {
     const client = new Anthropic({ baseURL: `${url}/anthropic`, apiKey: key, maxRetries: 0 })
-    const asked = { model, system: SYSTEM, messages: [{ role: "user" as const, content: TEXT }] }
-    const { data, response } = await client.messages.countTokens(asked).withResponse()
+    const request = { model, system: SYSTEM, messages: [{ role: "user" as const, content: TEXT }] }
+    const { data, response } = await client.messages.countTokens(request).withResponse()
     return counted(data.input_tokens, response.headers)
   },
   async genai({ url, key }, model) {
@@ -90,8 +90,8 @@ const CLIENTS: Readonly<Record<string, (at: RunningGateway, model: string) => Pr
   },
   async openai({ url, key }, model) {
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 })
-    const asked = client.responses.inputTokens.count({ model, instructions: SYSTEM, input: TEXT })
-    const { data, response } = await asked.withResponse()
+    const counting = client.responses.inputTokens.count({ model, instructions: SYSTEM, input: TEXT })
+    const { data, response } = await counting.withResponse()
     expect(data.object).toBe("response.input_tokens")
     return counted(data.input_tokens, response.headers)
   },
@@ -119,7 +119,7 @@ interface CountResponseBody {
   readonly error: { readonly code: string }
 }
 
-const told = async (answer: Response) => (await answer.json()) as CountResponseBody
+const readBody = async (answer: Response) => (await answer.json()) as CountResponseBody
 
 const asMessages = (model: string, content: string = TEXT) => ({ model, messages: [{ role: "user", content }] })
 const countMessages = (model: string, content?: string) =>
@@ -160,15 +160,15 @@ describe("a count by an upstream of another protocol", () => {
   const weather = { name: "weather", description: "Looks up", parameters: { type: "object", properties: {} } }
 
   test("a count in another protocol sends only the members that the counter accepts", async () => {
-    const asked = {
+    const request = {
       model: "test/over-messages",
       instructions: SYSTEM,
       input: TEXT,
       tools: [{ type: "function", ...weather }],
     }
-    expect((await post("/v1/responses/input_tokens", { ...asked, max_output_tokens: 9, temperature: 1 })).status).toBe(
-      200,
-    )
+    expect(
+      (await post("/v1/responses/input_tokens", { ...request, max_output_tokens: 9, temperature: 1 })).status,
+    ).toBe(200)
     const sent = JSON.parse(upstream.lastRequest().body.toString())
     expect(Object.keys(sent).toSorted()).toEqual(["messages", "model", "system", "tools"])
     expect(sent).toMatchObject({ model: "upstream-model", system: SYSTEM, tools: [{ name: "weather" }] })
@@ -187,7 +187,7 @@ describe("a count by an upstream of another protocol", () => {
   test("a count in another protocol has the form of its provider", async () => {
     upstream.script = (_, reply) => reply.json({ inputTokens: 44 })
     const answer = await post("/v1/responses/input_tokens", { model: "test/over-bedrock", input: TEXT })
-    expect(await told(answer)).toMatchObject({ input_tokens: 44 })
+    expect(await readBody(answer)).toMatchObject({ input_tokens: 44 })
     expect(upstream.lastRequest().path).toBe("/model/anthropic.claude/count-tokens")
     const { input } = JSON.parse(upstream.lastRequest().body.toString())
     const inner = JSON.parse(Buffer.from(input.invokeModel.body, "base64").toString())
@@ -199,8 +199,8 @@ describe("a count by an upstream of another protocol", () => {
     const signature = encloseSeal({ mintedBy: "gemini-generate/google", data: "hidden" })
     const thought = { role: "assistant", content: [{ type: "thinking", thinking: "Hm.", signature }] }
     const { messages } = asMessages("")
-    const asked = { model: "test/over-messages", messages: [...messages, thought, ...messages] }
-    const answer = await post("/msgapi/v1/messages/count_tokens", asked)
+    const request = { model: "test/over-messages", messages: [...messages, thought, ...messages] }
+    const answer = await post("/msgapi/v1/messages/count_tokens", request)
     expect(answer.headers.get("x-gateway-count")).toBe("upstream")
     expect(upstream.lastRequest().body.toString()).not.toContain(signature)
   })
@@ -265,7 +265,7 @@ describe("an upstream whose counter fails", () => {
 })
 
 describe("a local count", () => {
-  const tokensOf = async (answer: Response) => (await told(answer)).totalTokens
+  const tokensOf = async (answer: Response) => (await readBody(answer)).totalTokens
   const at = (model: string) => `/genapi/v1beta/models/${model}:countTokens`
   const contents = [{ role: "user", parts: [{ text: TEXT }] }]
 
@@ -285,13 +285,13 @@ describe("a local count", () => {
     expect([answer.status, answer.headers.get("x-gateway-count")]).toEqual([200, "estimated"])
     expect(await tokensOf(answer)).toBeGreaterThan(10)
     const elsewhere = await countMessages("test/embedding")
-    expect([elsewhere.status, (await told(elsewhere)).error.code]).toEqual([400, "invalid_parameter"])
+    expect([elsewhere.status, (await readBody(elsewhere)).error.code]).toEqual([400, "invalid_parameter"])
   })
 
   test("a local count covers letters of every alphabet and large requests", async () => {
-    const few = await told(await countMessages("openai/over-chat", "naïve 温度 🦊"))
+    const few = await readBody(await countMessages("openai/over-chat", "naïve 温度 🦊"))
     expect(few.input_tokens).toBeWithin(12, 20)
-    const many = await told(await countMessages("openai/over-chat", "naïve word ".repeat(100_000)))
+    const many = await readBody(await countMessages("openai/over-chat", "naïve word ".repeat(100_000)))
     expect(many.input_tokens).toBeWithin(300_000, 500_000)
   })
 
@@ -328,7 +328,7 @@ describe("invalid counts", () => {
     const counts = await post(path.endsWith("messages") ? `${path}/count_tokens` : `${path}/input_tokens`, body)
     expect(counts.status).toBe(generating.status)
     expect(counts.status).toBe(400)
-    expect((await told(counts)).error).toEqual((await told(generating)).error)
+    expect((await readBody(counts)).error).toEqual((await readBody(generating)).error)
     expect(upstream.requests).toEqual([])
   })
 
@@ -337,6 +337,6 @@ describe("invalid counts", () => {
     const made = await gateway.administer("/admin/v1/keys", { method: "POST", body: narrow })
     const { key } = (await made.json()) as { key: string }
     const answer = await post("/v1/responses/input_tokens", { model: "openai/over-chat", input: "hi" }, key)
-    expect([answer.status, (await told(answer)).error.code]).toEqual([403, "model_not_allowed"])
+    expect([answer.status, (await readBody(answer)).error.code]).toEqual([403, "model_not_allowed"])
   })
 })

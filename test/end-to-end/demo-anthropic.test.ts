@@ -114,19 +114,19 @@ for (const version of ANTHROPIC_VERSIONS) {
 
       test("thinking is returned signed before the answer, and accepted back", async () => {
         const thinking = { type: "enabled", budget_tokens: 1024 } as const
-        const asked = { ...hello(MODEL), max_tokens: 2000, thinking }
-        const message = await client.messages.create(asked)
+        const request = { ...hello(MODEL), max_tokens: 2000, thinking }
+        const message = await client.messages.create(request)
         expect(message.content.map(({ type }) => type)).toEqual(["thinking", "text"])
         const [thought] = message.content
         if (thought?.type !== "thinking") throw new Error("no thinking")
         expect(thought.thinking).toMatch(/\S/)
         expect(thought.signature).toMatch(/\S/)
         const messages = [
-          ...asked.messages,
+          ...request.messages,
           { role: "assistant" as const, content: message.content },
           { role: "user" as const, content: "Go on." },
         ]
-        expect(textOf(await client.messages.create({ ...asked, messages }))).toContain("Go on.")
+        expect(textOf(await client.messages.create({ ...request, messages }))).toContain("Go on.")
       })
     })
 
@@ -166,9 +166,9 @@ for (const version of ANTHROPIC_VERSIONS) {
 
       test("the stream helper accumulates thinking and its signature", async () => {
         const thinking = { type: "enabled", budget_tokens: 1024 } as const
-        const asked = { ...hello(MODEL), max_tokens: 2000, thinking }
-        const message = await client.messages.stream(asked).finalMessage()
-        expect(message).toMatchObject({ content: (await client.messages.create(asked)).content })
+        const request = { ...hello(MODEL), max_tokens: 2000, thinking }
+        const message = await client.messages.stream(request).finalMessage()
+        expect(message).toMatchObject({ content: (await client.messages.create(request)).content })
       })
 
       test("a limit and a stop sequence end a stream with their reasons", async () => {

@@ -106,11 +106,11 @@ for (const version of GENAI_VERSIONS) {
 
       test("requested thoughts are shown, counted and signed", async () => {
         const answer = await ask("hi", { thinkingConfig: { includeThoughts: true, thinkingBudget: 512 } })
-        const [thought, said] = answer.candidates?.[0]?.content?.parts ?? []
+        const [thought, part] = answer.candidates?.[0]?.content?.parts ?? []
         expect(thought?.thought).toBe(true)
         expect(thought?.text).toMatch(/\S/)
-        expect(said?.thoughtSignature).toMatch(/\S/)
-        expect(answer.text).toBe(said?.text ?? "")
+        expect(part?.thoughtSignature).toMatch(/\S/)
+        expect(answer.text).toBe(part?.text ?? "")
         const { promptTokenCount = 0, candidatesTokenCount = 0, thoughtsTokenCount = 0 } = answer.usageMetadata ?? {}
         expect(thoughtsTokenCount).toBeGreaterThan(0)
         const total = promptTokenCount + candidatesTokenCount + thoughtsTokenCount

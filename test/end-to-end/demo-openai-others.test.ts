@@ -47,9 +47,9 @@ for (const version of VERSIONS) {
       })
 
       test("embeddings requested as floats are the same", async () => {
-        const asked = { model: EMBEDDING, input: "The quick brown fox" }
-        const packed = await client.embeddings.create(asked)
-        const plain = await client.embeddings.create({ ...asked, encoding_format: "float" })
+        const request = { model: EMBEDDING, input: "The quick brown fox" }
+        const packed = await client.embeddings.create(request)
+        const plain = await client.embeddings.create({ ...request, encoding_format: "float" })
         const [one = [], other = []] = [packed, plain].map(({ data }) => data[0]?.embedding)
         expect(other).toHaveLength(one.length)
         for (const [index, value] of other.entries()) expect(value).toBeCloseTo(one[index] ?? Number.NaN, 5)
@@ -88,8 +88,8 @@ for (const version of VERSIONS) {
       })
 
       test("simulated images at a URL are valid image files", async () => {
-        const asked = { model: "openai/dall-e-3", prompt: "A red fox.", response_format: "url" } as const
-        const [image] = (await client.images.generate(asked)).data ?? []
+        const request = { model: "openai/dall-e-3", prompt: "A red fox.", response_format: "url" } as const
+        const [image] = (await client.images.generate(request)).data ?? []
         const bytes = Buffer.from(await (await fetch(image?.url ?? "")).arrayBuffer())
         expect(bytes.subarray(0, 8).toString("latin1")).toBe("\x89PNG\r\n\x1a\n")
       })

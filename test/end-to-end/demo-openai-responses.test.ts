@@ -132,13 +132,13 @@ for (const version of VERSIONS) {
       })
 
       test("reasoning is returned encrypted if requested, and accepted back", async () => {
-        const asked = hello("hi", { reasoning, include: ["reasoning.encrypted_content"], store: false })
-        const response = await client.responses.create(asked)
+        const request = hello("hi", { reasoning, include: ["reasoning.encrypted_content"], store: false })
+        const response = await client.responses.create(request)
         const [thought] = response.output
         if (thought?.type !== "reasoning") throw new Error("no reasoning")
         expect(thought.encrypted_content).toMatch(/\S/)
         const input = [...response.output, { role: "user" as const, content: "Go on." }]
-        const next = await client.responses.create({ ...asked, input } as DemoResponseParams)
+        const next = await client.responses.create({ ...request, input } as DemoResponseParams)
         expect(next.output_text).toContain("Go on.")
       })
 
@@ -253,7 +253,7 @@ for (const version of VERSIONS) {
       })
 
       test("a coding agent's request with all of its members is answered", async () => {
-        const asked = {
+        const request = {
           model: MODEL,
           instructions: "You are a coding agent.",
           input: [
@@ -279,8 +279,8 @@ for (const version of VERSIONS) {
           prompt_cache_key: "0199a213-81c0-7800-8aa1-bbab2a035a53",
           client_metadata: { "x-codex-installation-id": "1" },
         } as unknown as DemoResponseParams
-        expect(callIn(await client.responses.create(asked)).name).toBe("get_weather")
-        const events = await eventsOf(asked)
+        expect(callIn(await client.responses.create(request)).name).toBe("get_weather")
+        const events = await eventsOf(request)
         expect(events.at(-1)?.type).toBe("response.completed")
       })
     })

@@ -248,12 +248,12 @@ export const HOSTS = {
     hear(body, path) {
       if (!path.endsWith("/model/amazon.nova-2-multimodal-embeddings-v1%3A0/invoke"))
         throw new Error(`nothing at ${path}`)
-      const said = body.singleEmbeddingParams as {
+      const params = body.singleEmbeddingParams as {
         embeddingPurpose: string
         text: EmbeddingHostBody
         embeddingDimension?: number
       }
-      return { inputs: texts(said.text.value, said.embeddingDimension), task: said.embeddingPurpose }
+      return { inputs: texts(params.text.value, params.embeddingDimension), task: params.embeddingPurpose }
     },
     answer: (inputs) => ({ embeddings: [{ embeddingType: "TEXT", embedding: vectors(inputs)[0] }] }),
     headers: (inputs) => ({ "x-amzn-bedrock-input-token-count": String(count(inputs)) }),

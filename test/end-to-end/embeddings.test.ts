@@ -299,7 +299,7 @@ describe("an embedding batch that fails", () => {
     const begun: Promise<number>[] = []
     script((_, reply) => void begun.push(reply.closed))
     const leaving = new AbortController()
-    const asked = fetch(`${gateway.url}/v1/embeddings`, {
+    const pending = fetch(`${gateway.url}/v1/embeddings`, {
       method: "POST",
       headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "test/google", input: [...input, ...input] }),
@@ -308,7 +308,7 @@ describe("an embedding batch that fails", () => {
     await eventually(() => begun.length === 4, { what: "four calls at once" })
     const leftAt = performance.now()
     leaving.abort()
-    expect(await asked).toBe("left")
+    expect(await pending).toBe("left")
     for (const closedAt of await Promise.all(begun)) expect(closedAt - leftAt).toBeLessThan(1000)
   })
 })
@@ -400,8 +400,8 @@ describe("Google's embedding protocol", () => {
 
   test("chat models make no embeddings, and embedding models do not chat", async () => {
     const chat = await read(await post("/genapi/v1beta/models/google/gemini-2.5-pro:embedContent", { content }))
-    const asked = await read(await post(`${path}:generateContent`, { contents: [content] }))
-    expect([chat.error.code, asked.error.code]).toEqual(["invalid_parameter", "invalid_parameter"])
+    const chatAnswer = await read(await post(`${path}:generateContent`, { contents: [content] }))
+    expect([chat.error.code, chatAnswer.error.code]).toEqual(["invalid_parameter", "invalid_parameter"])
   })
 
   test("Google's model listing omits embedding models, since its entries promise chat", async () => {

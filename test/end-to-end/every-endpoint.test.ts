@@ -117,15 +117,20 @@ async function ask(
     },
     body: JSON.stringify({ ...body(id), ...(provider && { provider }) }),
   })
-  const told = (await answer.json()) as Record<string, unknown>
-  return { status: answer.status, headers: answer.headers, code: codeIn(told), body: told } satisfies EndpointAnswer
+  const received = (await answer.json()) as Record<string, unknown>
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    code: codeIn(received),
+    body: received,
+  } satisfies EndpointAnswer
 }
 
 /** The gateway's code, wherever the protocol has its errors. */
-function codeIn(told: unknown): string | undefined {
-  if (typeof told !== "object" || told === null) return undefined
-  if ("error" in told && typeof told.error === "object" && told.error !== null) {
-    const { error } = told
+function codeIn(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined
+  if ("error" in value && typeof value.error === "object" && value.error !== null) {
+    const { error } = value
     if ("details" in error && Array.isArray(error.details)) {
       for (const detail of error.details) if (typeof detail?.code === "string") return detail.code
     }
@@ -157,15 +162,15 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("
   const { kind } = endpoint
 
   test("an answer states the provider, the rate limits and the cost, and its receipt matches", async () => {
-    const told = await ask(endpoint)
-    expect([told.status, told.headers.get("x-gateway-model")]).toEqual([200, `${kind}/up`])
-    expect(told.headers.get("x-gateway-provider")).toBe("sim")
-    expect(told.headers.get("x-gateway-attempts")).toBe("1")
+    const answer = await ask(endpoint)
+    expect([answer.status, answer.headers.get("x-gateway-model")]).toEqual([200, `${kind}/up`])
+    expect(answer.headers.get("x-gateway-provider")).toBe("sim")
+    expect(answer.headers.get("x-gateway-attempts")).toBe("1")
     for (const what of ["limit", "remaining", "reset"])
-      expect(told.headers.get(`x-ratelimit-${what}-requests`)).toMatch(/^[\d.]+s?$/)
-    const cost = told.headers.get("x-gateway-cost")
+      expect(answer.headers.get(`x-ratelimit-${what}-requests`)).toMatch(/^[\d.]+s?$/)
+    const cost = answer.headers.get("x-gateway-cost")
     expect(Number(cost)).toBeGreaterThan(0)
-    expect(await receiptOf(told)).toMatchObject({ outcome: "settled", cost, model: `${kind}/up`, as_booked: true })
+    expect(await receiptOf(answer)).toMatchObject({ outcome: "settled", cost, model: `${kind}/up`, as_booked: true })
   })
 
   test("a request without a key, outside the key's scope, or for an unknown model is rejected", async () => {
@@ -194,20 +199,20 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("
   })
 
   test("another model answers if the first is unavailable, and is the one charged", async () => {
-    const told = await ask(endpoint, { model: downOf(endpoint), provider: { fallback: [`${kind}/other`] } })
-    expect([told.status, told.headers.get("x-gateway-model")]).toEqual([200, `${kind}/other`])
-    expect(Number(told.headers.get("x-gateway-attempts"))).toBeGreaterThan(1)
-    const receipt = await receiptOf(told)
+    const answer = await ask(endpoint, { model: downOf(endpoint), provider: { fallback: [`${kind}/other`] } })
+    expect([answer.status, answer.headers.get("x-gateway-model")]).toEqual([200, `${kind}/other`])
+    expect(Number(answer.headers.get("x-gateway-attempts"))).toBeGreaterThan(1)
+    const receipt = await receiptOf(answer)
     expect(receipt).toMatchObject({ outcome: "settled", model: `${kind}/other` })
     expect(receipt?.facts.attempts[0]).toMatchObject({ error: "upstream_unavailable" })
   })
 
   test("a request that every target fails ends in 503 with all attempts, and is free", async () => {
-    const told = await ask(endpoint, { model: downOf(endpoint) })
-    expect(told).toMatchObject({ status: 503, code: "upstream_unavailable" })
-    expect(JSON.stringify(told.body)).toContain('"attempts":[{')
-    expect(told.headers.get("x-should-retry")).toBe("false")
-    expect(await receiptOf(told)).toMatchObject({ outcome: "released", cost: "0" })
+    const answer = await ask(endpoint, { model: downOf(endpoint) })
+    expect(answer).toMatchObject({ status: 503, code: "upstream_unavailable" })
+    expect(JSON.stringify(answer.body)).toContain('"attempts":[{')
+    expect(answer.headers.get("x-should-retry")).toBe("false")
+    expect(await receiptOf(answer)).toMatchObject({ outcome: "released", cost: "0" })
   })
 
   test("the `provider` options are applied: unknown ones are rejected, excluded providers are not called, and explain calls none", async () => {

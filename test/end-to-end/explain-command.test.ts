@@ -75,17 +75,17 @@ describe("trivium explain", () => {
 
   test("trivium explain prints what is wrong and how to fix it", async () => {
     const body = { ...HI, model: "t/both" }
-    const told = async (...asking: Parameters<typeof run>) => {
+    const stderrOf = async (...asking: Parameters<typeof run>) => {
       const { code, stdout, stderr } = await run(...asking)
       expect([code, stdout]).toEqual([1, ""])
       return stderr
     }
-    expect(await told(body, [], {} as never)).toContain("Set TRIVIUM_KEY")
-    expect(await told(HI)).toContain("--model")
-    expect(await told({ ...body, model: "t/none" })).toContain("There is no model `t/none`.")
-    expect(await told(body, ["--protocol", "smoke"])).toContain("openai-chat, openai-responses")
-    expect(await told(body, ["--url", "http://127.0.0.1:1"])).toContain("does not respond")
-    expect(await told(body, ["--data", join(running.folder, "elsewhere")])).toContain("No gateway is running")
+    expect(await stderrOf(body, [], {} as never)).toContain("Set TRIVIUM_KEY")
+    expect(await stderrOf(HI)).toContain("--model")
+    expect(await stderrOf({ ...body, model: "t/none" })).toContain("There is no model `t/none`.")
+    expect(await stderrOf(body, ["--protocol", "smoke"])).toContain("openai-chat, openai-responses")
+    expect(await stderrOf(body, ["--url", "http://127.0.0.1:1"])).toContain("does not respond")
+    expect(await stderrOf(body, ["--data", join(running.folder, "elsewhere")])).toContain("No gateway is running")
     const words = ["explain", "nowhere.json"]
     expect((await runCommand(words, { folder: running.folder })).stderr).toContain(
       "nowhere.json cannot be read as JSON",

@@ -67,7 +67,7 @@ describe("an explanation for an official client", () => {
       expect(receipt.status).toBe(404)
     }
     expect(stage.upstream.requests).toEqual([])
-    expect(new Set(stage.asked)).toEqual(new Set(["balance"]))
+    expect(new Set(stage.ledgerCalls)).toEqual(new Set(["balance"]))
   })
 
   test("an explained request does not use up its idempotency key", async () => {
@@ -173,11 +173,11 @@ describe("an explanation", () => {
     const { attempts, refusal, excluded } = await stage.explained({ model: "t/both" }, { only: ["nobody"] })
     expect([attempts.length, excluded.length, refusal?.code]).toEqual([0, 2, "model_not_found"])
     expect(refusal?.message).toBe((await stage.refused({ model: "t/both" }, { only: ["nobody"] })).message)
-    const unsayable = { model: "t/messages", n: 3 }
-    const untold = await stage.explained(unsayable)
-    const error = await stage.refused(unsayable, {})
-    expect([untold.attempts, untold.refusal]).toEqual([[], { code: error.code, message: error.message }])
-    expect(untold.excluded).toMatchObject([{ provider: "messages", why: error.code, reason: error.message }])
+    const inexpressible = { model: "t/messages", n: 3 }
+    const explained = await stage.explained(inexpressible)
+    const error = await stage.refused(inexpressible, {})
+    expect([explained.attempts, explained.refusal]).toEqual([[], { code: error.code, message: error.message }])
+    expect(explained.excluded).toMatchObject([{ provider: "messages", why: error.code, reason: error.message }])
   })
 
   test("an explanation names the providers out of rotation, and is no probe of them", async () => {

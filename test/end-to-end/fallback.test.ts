@@ -161,10 +161,10 @@ describe("a provider that fails", () => {
   test("retries stop when the retry budget is spent", async () => {
     one.script = OVERLOADED
     two.script = OVERLOADED
-    const told = await Promise.all(
+    const answers = await Promise.all(
       Array.from({ length: 40 }, () => ask("t/one", { provider: { fallback: ["t/two"] } })),
     )
-    expect(told.every(({ status }) => status === 503)).toBe(true)
+    expect(answers.every(({ status }) => status === 503)).toBe(true)
     // 40 first attempts, at most 40 first moves that were free, and the budget.
     expect(one.requests.length + two.requests.length).toBeLessThan(40 + 40 + 30 + 12)
   })
@@ -199,14 +199,14 @@ describe("a rate-limited provider", () => {
   test("after the client disconnects, the wait ends without another call or a charge", async () => {
     two.script = limited({ "retry-after-ms": "1500" })
     const leaving = new AbortController()
-    const asked = gateway.chat(
+    const pending = gateway.chat(
       { model: "t/two", messages: [{ role: "user", content: "Hi" }] },
       { signal: leaving.signal },
     )
     await eventually(() => two.requests.length === 1)
     await Bun.sleep(100)
     leaving.abort()
-    await asked.catch(() => {})
+    await pending.catch(() => {})
     await eventually(() => gateway.logged("exchange").length === 1)
     expect(gateway.logged("exchange")).toMatchObject([{ outcome: "client-gone", attempts: 1 }])
     await Bun.sleep(1800)
@@ -219,7 +219,7 @@ describe("a rate-limited provider", () => {
 
   test("the wait for a rate-limited provider ends when the gateway stops", async () => {
     two.script = limited({ "retry-after-ms": "2000" }, 9)
-    const asked = ask("t/two")
+    const pending = ask("t/two")
     await eventually(() => two.requests.length === 1)
     await Bun.sleep(100)
     const began = performance.now()
@@ -227,6 +227,6 @@ describe("a rate-limited provider", () => {
     await gateway.stop()
     gateway = other
     expect(performance.now() - began).toBeLessThan(1500)
-    expect(await asked).toMatchObject({ status: 503, error: { code: "shutting_down" } })
+    expect(await pending).toMatchObject({ status: 503, error: { code: "shutting_down" } })
   })
 })

@@ -41,7 +41,7 @@ const tools: Anthropic.Tool[] = [{ name: "f", input_schema: { type: "object", pr
 const ask = { model: "t/gemini", max_tokens: 100, messages: [{ role: "user" as const, content: "Hi" }], tools }
 const call = { functionCall: { name: "f", args: {} }, thoughtSignature: "U0lHTkVE" }
 
-const said = (parts: readonly FinishReasonBody[], finishReason?: string): FinishReasonBody => ({
+const geminiBody = (parts: readonly FinishReasonBody[], finishReason?: string): FinishReasonBody => ({
   candidates: [{ index: 0, content: { role: "model", parts }, ...(finishReason && { finishReason }) }],
   usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
 })
@@ -58,8 +58,8 @@ describe("an answer with a tool call", () => {
     async (finishReason) => {
       upstream.script = ({ path }, reply) =>
         path.includes("stream")
-          ? streamed(reply, [geminiEvent(said([call])), geminiEvent(said([{ text: "" }], finishReason))])
-          : reply.json(said([call], finishReason))
+          ? streamed(reply, [geminiEvent(geminiBody([call])), geminiEvent(geminiBody([{ text: "" }], finishReason))])
+          : reply.json(geminiBody([call], finishReason))
       expect(await anthropic.messages.create(ask)).toMatchObject({ stop_reason: "tool_use" })
       const message = await anthropic.messages.stream(ask).finalMessage()
       expect(message.stop_reason).toBe("tool_use")
@@ -87,20 +87,20 @@ describe("an empty answer", () => {
     async (finishReason) => {
       upstream.script = ({ path }, reply) =>
         path.includes("stream")
-          ? streamed(reply, [geminiEvent(said([], finishReason))])
-          : reply.json(said([], finishReason))
-      const told = expect.objectContaining({ status: 503, message: expect.stringContaining(finishReason) })
-      expect(await raised(anthropic.messages.create(ask))).toEqual(told)
-      expect(await raised(anthropic.messages.stream(ask).finalMessage())).toEqual(told)
+          ? streamed(reply, [geminiEvent(geminiBody([], finishReason))])
+          : reply.json(geminiBody([], finishReason))
+      const expected = expect.objectContaining({ status: 503, message: expect.stringContaining(finishReason) })
+      expect(await raised(anthropic.messages.create(ask))).toEqual(expected)
+      expect(await raised(anthropic.messages.stream(ask).finalMessage())).toEqual(expected)
       const { messages } = ask
-      expect(await raised(openai.chat.completions.create({ model: "t/gemini", messages }))).toEqual(told)
-      expect(await raised(openai.responses.create({ model: "t/gemini", input: "Hi" }))).toEqual(told)
+      expect(await raised(openai.chat.completions.create({ model: "t/gemini", messages }))).toEqual(expected)
+      expect(await raised(openai.responses.create({ model: "t/gemini", input: "Hi" }))).toEqual(expected)
     },
   )
 
   test("a stream with nothing but thoughts ends in an error frame", async () => {
-    const thought = geminiEvent(said([{ text: "hm", thought: true }]))
-    upstream.script = (_, reply) => streamed(reply, [thought, geminiEvent(said([], "MALFORMED_FUNCTION_CALL"))])
+    const thought = geminiEvent(geminiBody([{ text: "hm", thought: true }]))
+    upstream.script = (_, reply) => streamed(reply, [thought, geminiEvent(geminiBody([], "MALFORMED_FUNCTION_CALL"))])
     const error = await raised(anthropic.messages.stream(ask).finalMessage())
     expect(String(error)).toContain("MALFORMED_FUNCTION_CALL")
   })
@@ -118,9 +118,9 @@ test("text after a first stop reason is not lost", async () => {
   const found = { toolResponse: { toolType: "MCP", id: "1", response: { found: 1 } } }
   upstream.script = (_, reply) =>
     streamed(reply, [
-      geminiEvent(said([ran, found], "STOP")),
-      geminiEvent(said([{ text: "It is " }])),
-      geminiEvent(said([{ text: "sunny." }], "STOP")),
+      geminiEvent(geminiBody([ran, found], "STOP")),
+      geminiEvent(geminiBody([{ text: "It is " }])),
+      geminiEvent(geminiBody([{ text: "sunny." }], "STOP")),
     ])
   const message = await anthropic.messages.stream(ask).finalMessage()
   expect(message.content).toEqual([expect.objectContaining({ type: "text", text: "It is sunny." })])
@@ -157,11 +157,11 @@ test("a call run by the provider under an undeclared name does not reach the cli
       ? streamed(reply, itemEvents([search, answer]))
       : reply.json(responseObject("", { output: [search, answer] }))
   }
-  const asked = { ...ask, model: "t/responses" }
-  const message = await anthropic.messages.create(asked)
+  const request = { ...ask, model: "t/responses" }
+  const message = await anthropic.messages.create(request)
   expect(message.content).toEqual([expect.objectContaining({ type: "text", text: "Found." })])
   expect(message.stop_reason).toBe("end_turn")
-  const streamedMessage = await anthropic.messages.stream(asked).finalMessage()
+  const streamedMessage = await anthropic.messages.stream(request).finalMessage()
   expect(streamedMessage.content).toEqual([expect.objectContaining({ type: "text", text: "Found." })])
   expect(streamedMessage.stop_reason).toBe("end_turn")
 })

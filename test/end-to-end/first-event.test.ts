@@ -57,9 +57,9 @@ function gated({ voice, answer, until, heard, late, patienceMs = PATIENCE_MS }: 
     reply.stream({ "content-type": voice.contentType })
     for (const event of events) {
       await reply.write(event)
-      for (const [said, word] of waits) {
-        if (!textOf(event).includes(said)) continue
-        waits.delete(said)
+      for (const [piece, word] of waits) {
+        if (!textOf(event).includes(piece)) continue
+        waits.delete(piece)
         if (!(await heard.within(word, patienceMs))) late.push(word)
       }
     }
@@ -75,7 +75,7 @@ function textOf(event: EventBytes): string {
 const READ_CALLS_WHOLE = ["gemini-generate"]
 
 /** Calls may grow side by side there, and none of them ends before the answer does. */
-const ENDS_UNTOLD = ["openai-chat"]
+const ENDS_LATE = ["openai-chat"]
 
 const CALL = "a call's arguments"
 const CITY = ["alpha", "bravo-1", "charlie"]
@@ -86,7 +86,7 @@ const TWO_CALLS: ScriptedAnswer = {
 }
 
 /** Vendors send a few characters at a time, and these words fill such a piece each. */
-const TOLD: Readonly<Record<string, { readonly answer: ScriptedAnswer; readonly words: readonly string[] }>> = {
+const ANSWERS: Readonly<Record<string, { readonly answer: ScriptedAnswer; readonly words: readonly string[] }>> = {
   text: {
     answer: { parts: [{ text: "first--second-third--" }], finish: "stop" },
     words: ["first--", "second-", "third--"],
@@ -179,7 +179,7 @@ function upstreamOf(protocol: UpstreamProtocol): ScriptedUpstream {
   return upstream
 }
 
-const protocolsSpoken = UPSTREAMS.filter((protocol) => codecs.upstream.has(protocol))
+const upstreamProtocols = UPSTREAMS.filter((protocol) => codecs.upstream.has(protocol))
 
 interface GatedExchange {
   readonly client: string
@@ -206,23 +206,23 @@ async function exchange({
   return { heard: heard.text, late }
 }
 
-const readAsSaid = (words: readonly string[]) => new Map(words.map((word) => [word, word]))
+const eachPiece = (words: readonly string[]) => new Map(words.map((word) => [word, word]))
 
 describe.each([...codecs.ingress.keys()])("a stream to a client of %s", (client) => {
-  describe.each(protocolsSpoken)("a stream from an upstream of %s", (protocol) => {
-    test.each(Object.entries(TOLD))(
+  describe.each(upstreamProtocols)("a stream from an upstream of %s", (protocol) => {
+    test.each(Object.entries(ANSWERS))(
       "each piece of %s reaches the client before the next is sent",
       async (what, { answer, words }) => {
         const isWhole = what === CALL && READ_CALLS_WHOLE.includes(client)
-        const until = readAsSaid(isWhole ? [] : words)
+        const until = eachPiece(isWhole ? [] : words)
         const { heard, late } = await exchange({ client, protocol, answer, until })
         expect(late).toEqual([])
         for (const word of words) expect(heard).toContain(word)
       },
     )
 
-    const isUntold = READ_CALLS_WHOLE.includes(client) && ENDS_UNTOLD.includes(protocol)
-    test.skipIf(isUntold)("a tool call reaches the client before the next one starts", async () => {
+    const isLate = READ_CALLS_WHOLE.includes(client) && ENDS_LATE.includes(protocol)
+    test.skipIf(isLate)("a tool call reaches the client before the next one starts", async () => {
       const until = new Map([["get_time", "charlie"]])
       expect((await exchange({ client, protocol, answer: TWO_CALLS, until })).late).toEqual([])
     })
@@ -232,9 +232,9 @@ describe.each([...codecs.ingress.keys()])("a stream to a client of %s", (client)
 test("a relay that buffers the whole stream is detected", async () => {
   const heard = new ReceivedText()
   const late: string[] = []
-  const { answer, words } = TOLD.text as (typeof TOLD)[string]
+  const { answer, words } = ANSWERS.text as (typeof ANSWERS)[string]
   const upstream = upstreamOf("openai-chat")
-  const until = readAsSaid(words)
+  const until = eachPiece(words)
   upstream.script = gated({ voice: voices["openai-chat"], answer, until, heard, late, patienceMs: 50 })
   const hoarder = createServer(async (_, response) => {
     response.end(await (await fetch(upstream.origin, { method: "POST", body: "{}" })).text())

@@ -8,7 +8,7 @@ import { KeyFolder } from "../stage/keys.ts"
 import { rejectionOf } from "../stage/rejection-of.ts"
 import { countReportedAttempts } from "../stage/reported-attempts.ts"
 import { ScriptedUpstream } from "../stage/upstream.ts"
-import { GENAI_VERSIONS, toldBy, withOurCode } from "./genai-versions.ts"
+import { errorDetails, GENAI_VERSIONS, withOurCode } from "./genai-versions.ts"
 
 const HI = { model: "test/model", contents: "hi" }
 const BODY = JSON.stringify({ contents: [{ role: "user", parts: [{ text: "hi" }] }] })
@@ -41,11 +41,11 @@ for (const version of GENAI_VERSIONS) {
       client = connect(keys.whole)
     })
 
-    const expectError = async (asked: PromiseLike<unknown>, status: number) => {
-      const error = await rejectionOf(asked)
+    const expectError = async (call: PromiseLike<unknown>, status: number) => {
+      const error = await rejectionOf(call)
       expect(error).toBeInstanceOf(version.ApiError)
       expect(error).toMatchObject({ status })
-      return toldBy(error)
+      return errorDetails(error)
     }
 
     describe("an answer", () => {
@@ -80,15 +80,15 @@ for (const version of GENAI_VERSIONS) {
       ] as const
       for (const [what, key, code] of opensNothing) {
         test(`an API key that ${what} raises an ApiError of status 401`, async () => {
-          const told = await expectError(connect(key()).models.generateContent(HI), 401)
-          expect(told).toMatchObject({ code, type: "authentication_error", status: "UNAUTHENTICATED" })
+          const error = await expectError(connect(key()).models.generateContent(HI), 401)
+          expect(error).toMatchObject({ code, type: "authentication_error", status: "UNAUTHENTICATED" })
           expect(upstream.requests).toHaveLength(0)
         })
       }
 
       test("an API key whose scope lacks the model raises an ApiError of status 403", async () => {
-        const told = await expectError(connect(keys.narrow).models.generateContent(HI), 403)
-        expect(told).toMatchObject({ code: "model_not_allowed", status: "PERMISSION_DENIED" })
+        const error = await expectError(connect(keys.narrow).models.generateContent(HI), 403)
+        expect(error).toMatchObject({ code: "model_not_allowed", status: "PERMISSION_DENIED" })
         expect(upstream.requests).toHaveLength(0)
       })
 
@@ -109,32 +109,32 @@ for (const version of GENAI_VERSIONS) {
       ]
       for (const [what, members, { code, names }] of refused) {
         test(`a request ${what} raises an ApiError of status 400 that names ${names}`, async () => {
-          const told = await expectError(client.models.generateContent({ ...HI, ...members }), 400)
-          expect(told.message).toContain(names)
-          expect(told).toMatchObject({ code, type: "invalid_request_error", status: "INVALID_ARGUMENT" })
+          const error = await expectError(client.models.generateContent({ ...HI, ...members }), 400)
+          expect(error.message).toContain(names)
+          expect(error).toMatchObject({ code, type: "invalid_request_error", status: "INVALID_ARGUMENT" })
           expect(upstream.requests).toHaveLength(0)
         })
       }
 
       test("a request for an unknown model raises an ApiError of status 404 that names it", async () => {
-        const told = await expectError(client.models.generateContent({ ...HI, model: "no/such" }), 404)
-        expect(told.message).toContain("no/such")
-        expect(told).toMatchObject({ code: "model_not_found", type: "not_found_error", status: "NOT_FOUND" })
+        const error = await expectError(client.models.generateContent({ ...HI, model: "no/such" }), 404)
+        expect(error.message).toContain("no/such")
+        expect(error).toMatchObject({ code: "model_not_found", type: "not_found_error", status: "NOT_FOUND" })
       })
 
       test("a rejected stream request raises its error before any chunk", async () => {
-        const told = await expectError(client.models.generateContentStream({ ...HI, model: "no/such" }), 404)
-        expect(told).toMatchObject({ code: "model_not_found" })
+        const error = await expectError(client.models.generateContentStream({ ...HI, model: "no/such" }), 404)
+        expect(error).toMatchObject({ code: "model_not_found" })
       })
 
       test("a request to count tokens is checked like the call it counts for", async () => {
-        const told = await expectError(client.models.countTokens({ ...HI, model: "no/such" }), 404)
-        expect(told).toMatchObject({ code: "model_not_found" })
+        const error = await expectError(client.models.countTokens({ ...HI, model: "no/such" }), 404)
+        expect(error).toMatchObject({ code: "model_not_found" })
       })
 
       test("retrieving an unknown model raises an ApiError of status 404", async () => {
-        const told = await expectError(client.models.get({ model: "no/such" }), 404)
-        expect(told).toMatchObject({ code: "resource_not_found", status: "NOT_FOUND" })
+        const error = await expectError(client.models.get({ model: "no/such" }), 404)
+        expect(error).toMatchObject({ code: "resource_not_found", status: "NOT_FOUND" })
       })
     })
 
@@ -156,10 +156,10 @@ for (const version of GENAI_VERSIONS) {
         test(`an upstream that ${what} is not retried by the client, which raises an ApiError of status 503`, async () => {
           const message = status === 400 ? "API key not valid. 4711" : "4711"
           upstream.script = (_, reply) => reply.json({ error: { code: status, message, status: word } }, status)
-          const told = await expectError(client.models.generateContent(HI), 503)
-          expect(JSON.stringify(told)).not.toContain("4711")
-          expect(told).toMatchObject({ code, type: "service_unavailable_error", status: "UNAVAILABLE" })
-          expect(upstream.requests).toHaveLength(countReportedAttempts(told))
+          const error = await expectError(client.models.generateContent(HI), 503)
+          expect(JSON.stringify(error)).not.toContain("4711")
+          expect(error).toMatchObject({ code, type: "service_unavailable_error", status: "UNAVAILABLE" })
+          expect(upstream.requests).toHaveLength(countReportedAttempts(error))
         })
       }
     })

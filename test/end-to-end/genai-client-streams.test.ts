@@ -7,7 +7,7 @@ import { geminiEvent, geminiHalf, geminiResponse, geminiWords } from "../stage/g
 import { rejectionOf } from "../stage/rejection-of.ts"
 import { countReportedAttempts } from "../stage/reported-attempts.ts"
 import { ScriptedUpstream, streams, streamsThen, type UpstreamScript } from "../stage/upstream.ts"
-import { GENAI_VERSIONS, toldBy } from "./genai-versions.ts"
+import { errorDetails, GENAI_VERSIONS } from "./genai-versions.ts"
 
 const HI = { model: "test/model", contents: "hi" }
 let upstream: ScriptedUpstream
@@ -81,8 +81,8 @@ for (const version of GENAI_VERSIONS) {
           const error = await rejectionOf(reading)
           expect(error).toBeInstanceOf(version.ApiError)
           expect(error).toMatchObject({ status: 503 })
-          expect(JSON.stringify(toldBy(error))).not.toContain("4711")
-          expect(toldBy(error)).toMatchObject({
+          expect(JSON.stringify(errorDetails(error))).not.toContain("4711")
+          expect(errorDetails(error)).toMatchObject({
             code: "upstream_unavailable",
             status: "UNAVAILABLE",
             details: [{ reason: "upstream_unavailable" }],
@@ -133,8 +133,8 @@ for (const version of GENAI_VERSIONS) {
           const error = await rejectionOf(client.models.generateContentStream(HI))
           expect(error).toBeInstanceOf(version.ApiError)
           expect(error).toMatchObject({ status: 503 })
-          expect(toldBy(error)).toMatchObject({ code: "upstream_unavailable", status: "UNAVAILABLE" })
-          expect(upstream.requests).toHaveLength(countReportedAttempts(toldBy(error)))
+          expect(errorDetails(error)).toMatchObject({ code: "upstream_unavailable", status: "UNAVAILABLE" })
+          expect(upstream.requests).toHaveLength(countReportedAttempts(errorDetails(error)))
         })
       }
     })

@@ -94,7 +94,7 @@ async function withGateway(
 const ask = (gateway: RunningGateway) => () =>
   gateway.chat({ model: "test/model", messages: [{ role: "user", content: "hi" }] })
 
-const sentToken = () => cloud.asked("/v1").at(-1)?.headers.authorization
+const sentToken = () => cloud.requestsTo("/v1").at(-1)?.headers.authorization
 
 async function check({ file, environment = {} }: GoogleStartOptions) {
   writeFileSync(join(folder, "trivium.yaml"), config(file))
@@ -112,7 +112,7 @@ describe("workload identity", () => {
     await withGateway({ file }, async (gateway) => {
       expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
       expect(sentToken()).toBe("Bearer ya29.exchanged")
-      expect(cloud.asked("/sts").map(formOf)).toEqual([
+      expect(cloud.requestsTo("/sts").map(formOf)).toEqual([
         {
           grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
           audience: AUDIENCE,
@@ -130,7 +130,7 @@ describe("workload identity", () => {
         await statusesOf(1, ask(gateway))
         expect(
           cloud
-            .asked("/sts")
+            .requestsTo("/sts")
             .slice(1)
             .map((request) => formOf(request).subject_token),
         ).toEqual(["subject-token-1", "subject-token-2"])
@@ -152,12 +152,12 @@ describe("workload identity", () => {
     await withGateway({ environment: { GOOGLE_APPLICATION_CREDENTIALS: file } }, async (gateway) => {
       expect(await statusesOf(1, ask(gateway))).toEqual([200])
       expect(sentToken()).toBe("Bearer ya29.impersonated")
-      expect(cloud.asked("/impersonate")[0]).toMatchObject({
+      expect(cloud.requestsTo("/impersonate")[0]).toMatchObject({
         method: "POST",
         headers: { authorization: "Bearer ya29.exchanged" },
       })
       const body = (request: ReceivedRequest | undefined) => JSON.parse(request?.body.toString() ?? "{}")
-      expect(body(cloud.asked("/impersonate")[0])).toEqual({ scope: [SCOPE], lifetime: "2800s" })
+      expect(body(cloud.requestsTo("/impersonate")[0])).toEqual({ scope: [SCOPE], lifetime: "2800s" })
     })
     expect(await check({ file })).toMatchObject({
       code: 0,
@@ -193,7 +193,7 @@ test("a user's own credential is exchanged for a token", async () => {
   await withGateway({ file }, async (gateway) => {
     expect(await statusesOf(1, ask(gateway))).toEqual([200])
     expect(sentToken()).toBe("Bearer ya29.of-user")
-    expect(cloud.asked("/token").map(formOf)).toEqual([
+    expect(cloud.requestsTo("/token").map(formOf)).toEqual([
       {
         grant_type: "refresh_token",
         client_id: "client",
@@ -211,7 +211,7 @@ describe("the metadata server", () => {
     await withGateway({ environment: environment() }, async (gateway) => {
       expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
       expect(sentToken()).toBe("Bearer ya29.metadata")
-      expect(cloud.asked("/computeMetadata").map(({ method, path }) => [method, path])).toEqual([
+      expect(cloud.requestsTo("/computeMetadata").map(({ method, path }) => [method, path])).toEqual([
         ["GET", METADATA_PATH],
       ])
     })
@@ -222,9 +222,9 @@ describe("the metadata server", () => {
     const down: UpstreamScript = (_, reply) => reply.cut("reset")
     await withGateway({ environment: environment() }, async (gateway) => {
       await cloud.during({ [METADATA_PATH]: down }, async () => {
-        const before = cloud.asked(METADATA_PATH).length
+        const before = cloud.requestsTo(METADATA_PATH).length
         expect(await statusesOf(20, ask(gateway))).toEqual(Array.from({ length: 20 }, () => 503))
-        expect(cloud.asked(METADATA_PATH).length - before).toBeLessThan(20)
+        expect(cloud.requestsTo(METADATA_PATH).length - before).toBeLessThan(20)
       })
       await answersWith(200, ask(gateway))
       expect(gateway.logged("credential-not-obtained")[0]?.reason).toMatch(

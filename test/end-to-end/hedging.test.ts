@@ -49,7 +49,7 @@ afterEach(async () => {
   await quick.stop()
 })
 
-const said = (text: string) => completion(text)
+const answerOf = (text: string) => completion(text)
 const after =
   (ms: number, answer: (reply: UpstreamReply) => void): UpstreamScript =>
   async (_, reply) => {
@@ -60,7 +60,7 @@ const never: UpstreamScript = () => {}
 
 /** So that it is known how long the first target usually takes. */
 async function warmUp(stream = false): Promise<void> {
-  slow.script = stream ? streamed("warm") : after(USUAL_MS, (reply) => reply.json(said("warm")))
+  slow.script = stream ? streamed("warm") : after(USUAL_MS, (reply) => reply.json(answerOf("warm")))
   for (let each = 0; each < 5; each++) await (await gateway.chat({ ...HI, stream })).text()
   slow.requests.length = 0
 }
@@ -91,7 +91,7 @@ describe("a hedged request", () => {
     slow.script = (_, reply) => {
       wasLetGo = reply.closed
     }
-    quick.script = (_, reply) => reply.json(said("quick"))
+    quick.script = (_, reply) => reply.json(answerOf("quick"))
     const begun = performance.now()
     const { status, text, headers } = await ask(HEDGED)
     expect(status).toBe(200)
@@ -112,12 +112,12 @@ describe("a hedged request", () => {
 
   test("a request is not hedged if it opts out or the first target is in time, and the first may still win", async () => {
     await warmUp()
-    slow.script = after(4 * USUAL_MS, (reply) => reply.json(said("slow")))
+    slow.script = after(4 * USUAL_MS, (reply) => reply.json(answerOf("slow")))
     expect((await ask(HI)).headers.get("x-gateway-attempts")).toBe("1")
-    slow.script = (_, reply) => reply.json(said("slow"))
+    slow.script = (_, reply) => reply.json(answerOf("slow"))
     expect((await ask(HEDGED)).headers.get("x-gateway-attempts")).toBe("1")
     expect(quick.requests).toHaveLength(0)
-    slow.script = after(6 * USUAL_MS, (reply) => reply.json(said("slow")))
+    slow.script = after(6 * USUAL_MS, (reply) => reply.json(answerOf("slow")))
     quick.script = never
     const { text, headers } = await ask(HEDGED)
     expect(text).toContain("slow")
@@ -130,7 +130,7 @@ describe("a hedged request", () => {
   test("a hedged request is answered by the second target if the first fails, and by the first's rejection if it rejects", async () => {
     await warmUp()
     slow.script = after(3 * USUAL_MS, (reply) => reply.json({ error: { message: "no" } }, 503))
-    quick.script = after(6 * USUAL_MS, (reply) => reply.json(said("quick")))
+    quick.script = after(6 * USUAL_MS, (reply) => reply.json(answerOf("quick")))
     const answered = await ask(HEDGED)
     expect(answered.text).toContain("quick")
     expect((await receiptOf(answered.headers)).facts.attempts).toMatchObject([
@@ -146,8 +146,8 @@ describe("a hedged request", () => {
     await warmUp()
     const [key] = gateway.gateway.keys.list()
     gateway.gateway.keys.update(key?.id ?? "", { hedge: true })
-    slow.script = after(4 * USUAL_MS, (reply) => reply.json(said("slow")))
-    quick.script = (_, reply) => reply.json(said("quick"))
+    slow.script = after(4 * USUAL_MS, (reply) => reply.json(answerOf("slow")))
+    quick.script = (_, reply) => reply.json(answerOf("quick"))
     expect((await ask(HI)).text).toContain("quick")
     expect((await ask({ ...HI, provider: { hedge: false } })).text).toContain("slow")
   })
@@ -171,8 +171,8 @@ describe("a hedged stream", () => {
 
 test("hedges draw on the retry budget and do not double the load of a slow provider", async () => {
   await warmUp()
-  slow.script = after(3 * USUAL_MS, (reply) => reply.json(said("slow")))
-  quick.script = after(0, (reply) => reply.json(said("quick")))
+  slow.script = after(3 * USUAL_MS, (reply) => reply.json(answerOf("slow")))
+  quick.script = after(0, (reply) => reply.json(answerOf("quick")))
   const all = await Promise.all(Array.from({ length: 200 }, () => ask(HEDGED)))
   expect(all.every(({ status }) => status === 200)).toBe(true)
   expect(quick.requests.length).toBeGreaterThan(5)

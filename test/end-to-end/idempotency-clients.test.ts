@@ -43,7 +43,7 @@ describe.each(VERSIONS)("$name", ({ OpenAI }) => {
     const { choices } = await client.chat.completions.create(HI, options)
     expect(choices[0]?.message.content).toBe(stage.text)
     expect(seen.keys).toEqual(Array(2).fill(options.headers["Idempotency-Key"]))
-    expect([stage.asked, await stage.paid(caller)]).toEqual([1, PRICE])
+    expect([stage.upstreamCalls, await stage.paid(caller)]).toEqual([1, PRICE])
   })
 
   test("a client gets a lost stream again", async () => {
@@ -53,7 +53,7 @@ describe.each(VERSIONS)("$name", ({ OpenAI }) => {
     for await (const { choices } of await client.chat.completions.create({ ...HI, stream: true }, once()))
       text += choices[0]?.delta.content ?? ""
     expect(text).toBe(stage.text)
-    expect([seen.keys.length, stage.asked]).toEqual([2, 1])
+    expect([seen.keys.length, stage.upstreamCalls]).toEqual([2, 1])
   })
 
   test("a client gets the receipt if answers are not stored, stops retrying, and pays once", async () => {
@@ -63,7 +63,7 @@ describe.each(VERSIONS)("$name", ({ OpenAI }) => {
     expect(error).toBeInstanceOf(OpenAI.ConflictError)
     expect(error).toMatchObject({ status: 409, code: "idempotency_replayed" })
     expect(seen.keys).toHaveLength(2)
-    expect([stage.asked, await stage.paid(caller)]).toEqual([1, PRICE])
+    expect([stage.upstreamCalls, await stage.paid(caller)]).toEqual([1, PRICE])
   })
 
   test("a client waits for a running request with the same key, and gets its answer", async () => {
@@ -78,7 +78,7 @@ describe.each(VERSIONS)("$name", ({ OpenAI }) => {
     await eventually(() => inFlight() > before, { what: "a refusal of the second" })
     goOn()
     expect(await second).toEqual(await first)
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
   })
 
   test("a client sends no idempotency key by default, so a retry after a lost answer is charged again", async () => {
@@ -86,6 +86,6 @@ describe.each(VERSIONS)("$name", ({ OpenAI }) => {
     const { client, seen } = clientOf(caller)
     await client.chat.completions.create(HI)
     expect(seen.keys).toEqual([null, null])
-    expect([stage.asked, await stage.paid(caller)]).toEqual([2, 2 * PRICE])
+    expect([stage.upstreamCalls, await stage.paid(caller)]).toEqual([2, 2 * PRICE])
   })
 })

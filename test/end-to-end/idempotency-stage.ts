@@ -84,7 +84,7 @@ export class IdempotencyStage {
   }
 
   /** How often the upstream was asked. */
-  get asked(): number {
+  get upstreamCalls(): number {
     return this.upstream.requests.length
   }
 

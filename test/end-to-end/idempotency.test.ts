@@ -39,7 +39,7 @@ describe.each(ASKS)("$name", (ask) => {
       expect([again.status, again.id]).toEqual([200, first.id])
       expect(again.headers.get("idempotency-replayed")).toBe("true")
     }
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
     expect(await stage.paid(caller)).toBe(paid)
     const receipt = await stage.get(`/v1/receipts/${first.id}`, caller)
     expect(receipt).toMatchObject({ id: first.id, outcome: "settled" })
@@ -56,7 +56,7 @@ describe.each(ASKS)("$name", (ask) => {
     expect(JSON.parse(again.text).error.message).toContain(first.id)
     expect(again.headers.get("x-should-retry")).toBe("false")
     expect(again.id).not.toBe(first.id)
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
     expect(await stage.paid(caller)).toBe(paid)
   })
 
@@ -67,7 +67,7 @@ describe.each(ASKS)("$name", (ask) => {
     const again = await stage.send(ask, caller, newIdempotencyKey())
     expect([first.outcome, again.outcome]).toEqual(["200", "200"])
     expect(again.text).not.toBe(first.text)
-    expect(stage.asked).toBe(2)
+    expect(stage.upstreamCalls).toBe(2)
     expect(await stage.paid(caller)).toBeCloseTo(2 * paid, 9)
   })
 
@@ -78,7 +78,7 @@ describe.each(ASKS)("$name", (ask) => {
     const other = await stage.send({ ...ask, body: { ...ask.body, user: "other" } }, caller, once)
     expect(other.outcome).toBe("409 idempotency_conflict")
     expect(other.headers.get("x-should-retry")).toBe("false")
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
     expect(await stage.paid(caller)).toBe(paid)
   })
 
@@ -94,21 +94,21 @@ describe.each(ASKS)("$name", (ask) => {
     goOn()
     expect((await running).outcome).toBe("200")
     expect((await stage.send(ask, caller, once)).outcome).toBe("409 idempotency_replayed")
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
   })
 
   test("an idempotency key whose request failed is free again, and nothing is charged", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     for (const status of [400, 500]) {
       stage.upstream.script = (_, reply) => reply.json({ error: { message: "no", type: "x" } }, status)
-      const before = stage.asked
+      const before = stage.upstreamCalls
       expect((await stage.send(ask, caller, once)).status).toBe(status === 400 ? 400 : 503)
-      expect(stage.asked).toBeGreaterThan(before)
+      expect(stage.upstreamCalls).toBeGreaterThan(before)
     }
     expect(await stage.paid(caller)).toBe(0)
     stage.reset()
     expect((await stage.send(ask, caller, once)).outcome).toBe("200")
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
     expect(await stage.paid(caller)).toBeGreaterThan(0)
   })
 
@@ -119,7 +119,7 @@ describe.each(ASKS)("$name", (ask) => {
       expect(refused.outcome).toBe("400 invalid_parameter")
       expect(JSON.parse(refused.text).error.message).toContain("Idempotency-Key")
     }
-    expect(stage.asked).toBe(0)
+    expect(stage.upstreamCalls).toBe(0)
     expect((await stage.send(ask, caller, "x".repeat(255))).outcome).toBe("200")
   })
 })
@@ -133,7 +133,7 @@ describe("an idempotency key", () => {
     expect(second.text).not.toBe(first.text)
     expect((await stage.send(chat, one, once)).text).toBe(first.text)
     expect((await stage.send(chat, other, once)).text).toBe(second.text)
-    expect(stage.asked).toBe(2)
+    expect(stage.upstreamCalls).toBe(2)
   })
 
   test("an idempotency key survives the API key's rotation", async () => {
@@ -153,7 +153,7 @@ describe("an idempotency key", () => {
     if (other) await stage.send(other, caller, once)
     expect(rest).toHaveLength(2)
     for (const ask of rest) expect((await stage.send(ask, caller, once)).outcome).toBe("409 idempotency_conflict")
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
   })
 
   test("an idempotency key is ignored by endpoints that generate nothing", async () => {
@@ -175,7 +175,7 @@ describe("an idempotency key", () => {
       [chat, "403 insufficient_balance"],
     ]
     for (const [refused, outcome] of refusals) expect((await stage.send(refused, caller, once)).outcome).toBe(outcome)
-    expect(stage.asked).toBe(0)
+    expect(stage.upstreamCalls).toBe(0)
     const body = JSON.stringify({ usd: "1" })
     await stage.gateway.administer(`/admin/v1/keys/${caller.id}/topup`, { method: "POST", body })
     expect((await stage.send(chat, caller, once)).outcome).toBe("200")
@@ -196,7 +196,7 @@ describe("a stream", () => {
     expect(whole.text).toContain("[DONE]")
     expect(whole.headers.has("idempotency-replayed")).toBe(false)
     expect((await stage.send(chatStreamed, caller, once)).text).toBe(whole.text)
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
   })
 
   test("a stream still being sent counts as running", async () => {
@@ -215,7 +215,7 @@ describe("a stream", () => {
     await client.until(/\[DONE\]/)
     client.leave()
     expect((await stage.send(chatStreamed, caller, once)).text).toEndWith(words.at(-1) ?? "")
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
   })
 
   test("a stream whose client left is charged once, and its part is not replayed", async () => {
@@ -230,7 +230,7 @@ describe("a stream", () => {
     stage.upstream.script = stage.answer
     const again = await stage.send(chatStreamed, caller, once)
     expect(again.outcome).toBe("409 idempotency_replayed")
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
     expect(await stage.paid(caller)).toBe(paid)
   })
 })
@@ -248,7 +248,7 @@ describe("stored answers", () => {
       const again = await stage.send(chat, caller, once)
       expect([first.outcome, again.outcome]).toEqual(["200", outcome])
       expect(again.text === first.text).toBe(outcome === "200")
-      expect(stage.asked).toBe(1)
+      expect(stage.upstreamCalls).toBe(1)
     },
   )
 
@@ -282,7 +282,7 @@ describe("a restarted gateway", () => {
     await stage.start()
     expect((await stage.send(chat, plain, once)).outcome).toBe("409 idempotency_replayed")
     expect((await stage.send(chatStreamed, keeper, once)).text).toBe(first.text)
-    expect(stage.asked).toBe(2)
+    expect(stage.upstreamCalls).toBe(2)
   })
 
   test("a killed gateway has no running request after its restart: unanswered ones run again", async () => {
@@ -297,6 +297,6 @@ describe("a restarted gateway", () => {
     stage.reset()
     expect((await stage.send(chat, caller, once)).outcome).toBe("200")
     expect((await stage.send(chat, caller, once)).outcome).toBe("409 idempotency_replayed")
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
   })
 })

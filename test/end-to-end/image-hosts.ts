@@ -27,7 +27,7 @@ interface ImageHost {
   /** The model's name there. */
   readonly model: string
   /** What `1536x1024` is there, and the loss that names. */
-  readonly wide: { readonly said: string; readonly loses: boolean }
+  readonly wide: { readonly size: string; readonly loses: boolean }
   /** Throws where the wire does not allow it. */
   hear(body: ImageHostBody, path: string): HeardImageCall
   answer(heard: HeardImageCall, body: ImageHostBody): ImageHostBody
@@ -59,7 +59,7 @@ const KNOWN = ["model", "prompt", "n", "size", "quality", "user", "background", 
 const imagen = {
   most: 4,
   model: "imagen-4.0-generate-001",
-  wide: { said: "4:3", loses: true },
+  wide: { size: "4:3", loses: true },
   hear(body: ImageHostBody, path: string): HeardImageCall {
     at(path, "/models/imagen-4.0-generate-001:predict")
     const { instances, parameters } = body as { instances: { prompt: string }[]; parameters: ImageHostBody }
@@ -78,7 +78,7 @@ const imagen = {
 const gemini = {
   most: 1,
   model: "gemini-2.5-flash-image",
-  wide: { said: "3:2", loses: true },
+  wide: { size: "3:2", loses: true },
   hear(body: ImageHostBody, path: string): HeardImageCall {
     at(path, "/models/gemini-2.5-flash-image:generateContent")
     only(body, ["contents", "generationConfig"])
@@ -111,7 +111,7 @@ export const HOSTS = {
   "gpt-image": {
     most: 10,
     model: "gpt-image-1",
-    wide: { said: "1536x1024", loses: false },
+    wide: { size: "1536x1024", loses: false },
     hear(body, path) {
       at(path, "/v1/images/generations")
       only(body, KNOWN)
@@ -127,7 +127,7 @@ export const HOSTS = {
   "dall-e": {
     most: 1,
     model: "dall-e-3",
-    wide: { said: "1536x1024", loses: false },
+    wide: { size: "1536x1024", loses: false },
     hear(body, path) {
       at(path, "/v1/images/generations")
       only(body, [...KNOWN, "response_format"])
@@ -138,7 +138,7 @@ export const HOSTS = {
   xai: {
     most: 10,
     model: "grok-imagine-image",
-    wide: { said: "3:2", loses: true },
+    wide: { size: "3:2", loses: true },
     hear(body, path) {
       at(path, "/v1/images/generations")
       only(body, ["model", "prompt", "n", "quality", "user", "response_format", "aspect_ratio", "resolution"])
@@ -149,7 +149,7 @@ export const HOSTS = {
   together: {
     most: 4,
     model: "black-forest-labs/FLUX.1-schnell",
-    wide: { said: "1536x1024", loses: false },
+    wide: { size: "1536x1024", loses: false },
     hear(body, path) {
       at(path, "/v1/images/generations")
       only(body, ["model", "prompt", "n", "width", "height", "steps", "response_format", "output_format"])
@@ -165,7 +165,7 @@ export const HOSTS = {
   fireworks: {
     most: 1,
     model: "accounts/fireworks/models/flux-1-schnell-fp8",
-    wide: { said: "3:2", loses: true },
+    wide: { size: "3:2", loses: true },
     hear(body, path) {
       at(path, "/v1/workflows/accounts/fireworks/models/flux-1-schnell-fp8/text_to_image")
       only(body, ["prompt", "aspect_ratio", "seed"])
@@ -180,7 +180,7 @@ export const HOSTS = {
   openrouter: {
     most: 1,
     model: "google/gemini-2.5-flash-image",
-    wide: { said: "3:2", loses: true },
+    wide: { size: "3:2", loses: true },
     hear(body, path) {
       at(path, "/v1/chat/completions")
       only(body, ["model", "messages", "modalities", "image_config", "user"])

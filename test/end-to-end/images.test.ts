@@ -102,7 +102,7 @@ describe.each(HOST_NAMES)("images over %s", (name) => {
       const { data, created } = await client().images.generate({ model, prompt, response_format: "b64_json" })
       expect(data?.map(({ b64_json, url }) => [b64_json, url])).toEqual([[picture, undefined]])
       expect(created).toBeGreaterThan(0)
-      expect(heard.map(({ prompt: said }) => said)).toEqual([prompt])
+      expect(heard.map(({ prompt: each }) => each)).toEqual([prompt])
     })
 
     test("a client that requests a URL gets the host's URL, or a data URL", async () => {
@@ -123,7 +123,7 @@ describe.each(HOST_NAMES)("images over %s", (name) => {
 
   test("the size is sent in the host's vocabulary, and a changed size is reported", async () => {
     const answer = await draw({ model, prompt, size: "1536x1024" })
-    expect([answer.status, heard[0]?.size]).toEqual([200, wide.said])
+    expect([answer.status, heard[0]?.size]).toEqual([200, wide.size])
     expect(answer.headers.get("x-gateway-losses")).toBe(wide.loses ? "1; size" : null)
     const square = await draw({ model, prompt, size: "1024x1024" })
     expect(square.headers.get("x-gateway-losses")).toBeNull()
@@ -246,8 +246,8 @@ describe("images that a host does not draw", () => {
   })
 
   test("a model that returns only text falls back to the next target", async () => {
-    const spoken = { candidates: [{ content: { parts: [{ text: "No." }] }, finishReason: "STOP" }] }
-    script((request, reply) => (request.path.startsWith("/gemini") ? reply.json(spoken) : asUsual(request, reply)))
+    const textOnly = { candidates: [{ content: { parts: [{ text: "No." }] }, finishReason: "STOP" }] }
+    script((request, reply) => (request.path.startsWith("/gemini") ? reply.json(textOnly) : asUsual(request, reply)))
     const answer = await draw({ model: "test/several", prompt, n: 2 })
     expect([answer.status, answer.headers.get("x-gateway-provider")]).toEqual([200, "gpt-image"])
     expect(Number(answer.headers.get("x-gateway-cost"))).toBeCloseTo(0.08, 9)
@@ -361,7 +361,7 @@ describe("money", () => {
     const begun: Promise<number>[] = []
     script((_, reply) => void begun.push(reply.closed))
     const leaving = new AbortController()
-    const asked = fetch(`${gateway.url}/v1/images/generations`, {
+    const pending = fetch(`${gateway.url}/v1/images/generations`, {
       method: "POST",
       headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "test/gemini", prompt, n: 8 }),
@@ -370,7 +370,7 @@ describe("money", () => {
     await eventually(() => begun.length === 4, { what: "four calls at once" })
     const leftAt = performance.now()
     leaving.abort()
-    expect(await asked).toBe("left")
+    expect(await pending).toBe("left")
     for (const closedAt of await Promise.all(begun)) expect(closedAt - leftAt).toBeLessThan(1000)
   })
 })

@@ -43,7 +43,7 @@ describe("a mapped name", () => {
   test("a mapped name is answered by the mapped model in every protocol, streams and counts included", async () => {
     const { key } = await keyWith(MAP)
     const body = { model: HAIKU, max_tokens: 50, messages }
-    for (const [path, said] of [
+    for (const [path, request] of [
       ["/anthropic/v1/messages", body],
       ["/v1/messages/count_tokens", body],
       ["/v1/chat/completions", body],
@@ -51,7 +51,7 @@ describe("a mapped name", () => {
       [`/gemini/v1beta/models/${HAIKU}:generateContent`, { contents: [{ parts: [{ text: "Hi" }] }] }],
       ["/v1/chat/completions", { ...body, stream: true }],
     ] as const) {
-      const answer = await ask(path, key, said)
+      const answer = await ask(path, key, request)
       await answer.text()
       expect([path, answer.status, answer.headers.get("x-gateway-model")]).toEqual([
         path,

@@ -77,18 +77,18 @@ describe("model names in demo mode", () => {
   test("the error names the listing of the protocol in use", async () => {
     const type = { "content-type": "application/json" }
     const headers = { ...type, authorization: `Bearer ${gateway.key}`, "anthropic-version": "2023-06-01" }
-    const told = async (path: string, body: object) => {
+    const errorOf = async (path: string, body: object) => {
       const response = await fetch(gateway.url + path, { method: "POST", headers, body: JSON.stringify(body) })
       return ((await response.json()) as { error: { message: string } }).error.message
     }
     const message = { model: "gpt4o", max_tokens: 5, messages }
-    expect(await told("/anthropic/v1/messages", message)).toContain("GET /anthropic/v1/models lists")
-    expect(await told("/msgapi/messages", message)).toContain("GET /msgapi/")
-    expect(await told("/v1/messages", message)).toContain("GET /v1/models lists")
-    expect(await told("/gemini/v1beta/models/gpt4o:generateContent", { contents })).toContain(
+    expect(await errorOf("/anthropic/v1/messages", message)).toContain("GET /anthropic/v1/models lists")
+    expect(await errorOf("/msgapi/messages", message)).toContain("GET /msgapi/")
+    expect(await errorOf("/v1/messages", message)).toContain("GET /v1/models lists")
+    expect(await errorOf("/gemini/v1beta/models/gpt4o:generateContent", { contents })).toContain(
       "Did you mean `openai/gpt-4o`? GET /gemini/v1beta/models lists",
     )
-    expect(await told("/v1beta/models/gpt4o:generateContent", { contents })).toContain("GET /v1beta/models lists")
+    expect(await errorOf("/v1beta/models/gpt4o:generateContent", { contents })).toContain("GET /v1beta/models lists")
   })
 
   test("an unknown fallback is named with its position and a suggestion", async () => {
@@ -154,8 +154,8 @@ models:
     expect(await planOf("acme/Chat:floor")).toEqual({ strategy: "cost", providers: ["cheap", "vertex", "dear"] })
     expect((await planOf("acme/chat:nitro")).strategy).toBe("latency")
     const provider = { explain: true, routing: "quality" }
-    const said = await gateway.chat({ model: "acme/Chat:floor", messages, provider })
-    expect(await said.json()).toMatchObject({ strategy: "quality" })
+    const explicit = await gateway.chat({ model: "acme/Chat:floor", messages, provider })
+    expect(await explicit.json()).toMatchObject({ strategy: "quality" })
   })
 
   test("another gateway's name for a host selects that host", async () => {

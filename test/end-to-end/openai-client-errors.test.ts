@@ -106,11 +106,18 @@ for (const version of VERSIONS) {
       })
 
       test("an upstream's 400 raises a BadRequestError with the upstream's message", async () => {
-        const said = { message: "'stop' holds 5 sequences, at most 4 are allowed.", type: "invalid_request_error" }
-        upstream.script = (_, reply) => reply.json({ error: { ...said, param: "stop", code: null } }, 400)
+        const upstreamError = {
+          message: "'stop' holds 5 sequences, at most 4 are allowed.",
+          type: "invalid_request_error",
+        }
+        upstream.script = (_, reply) => reply.json({ error: { ...upstreamError, param: "stop", code: null } }, 400)
         const error = await rejectionOf(client.chat.completions.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.BadRequestError)
-        expect(error).toMatchObject({ status: 400, param: "stop", message: expect.stringContaining(said.message) })
+        expect(error).toMatchObject({
+          status: 400,
+          param: "stop",
+          message: expect.stringContaining(upstreamError.message),
+        })
         expect(upstream.requests).toHaveLength(1)
       })
 

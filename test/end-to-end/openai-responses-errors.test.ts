@@ -212,14 +212,14 @@ for (const version of VERSIONS) {
     })
 
     describe("embeddings", () => {
-      const asked = { model: "test/vectors", input: "alpha" }
+      const request = { model: "test/vectors", input: "alpha" }
       const embedding = { object: "embedding", index: 0, embedding: "AACAPwAAAAA=" }
       const usage = { prompt_tokens: 1, total_tokens: 1 }
 
       test("embeddings of an upstream arrive decoded, under the caller's name for the model", async () => {
         upstream.script = (_, reply) =>
           reply.json({ object: "list", data: [embedding], model: "upstream-vectors-3", usage })
-        const answer = await client.embeddings.create(asked)
+        const answer = await client.embeddings.create(request)
         expect(answer).toMatchObject({ model: "test/vectors", usage })
         expect([...(answer.data[0]?.embedding ?? [])]).toEqual([1, 0])
         expect(JSON.parse(upstream.lastRequest().body.toString())).toMatchObject({ model: "upstream-vectors" })
@@ -232,7 +232,7 @@ for (const version of VERSIONS) {
       ]
       for (const [what, members, expected] of refused) {
         test(`embeddings of ${what} raise a BadRequestError that names ${expected.param}`, async () => {
-          const error = await rejectionOf(client.embeddings.create({ ...asked, ...members }))
+          const error = await rejectionOf(client.embeddings.create({ ...request, ...members }))
           expect(error).toBeInstanceOf(version.OpenAI.BadRequestError)
           expect(error).toMatchObject({ status: 400, ...expected })
           expect(upstream.requests).toHaveLength(0)

@@ -16,21 +16,21 @@ afterAll(() => gateway.stop())
 interface OpenapiEndpoint {
   readonly method: string
   readonly path: string
-  readonly told: JsonObject
+  readonly details: JsonObject
 }
 
 function operations(): OpenapiEndpoint[] {
   return Object.entries(description.paths as JsonObject).flatMap(([path, methods]) =>
-    Object.entries(methods as JsonObject).map(([method, told]) => ({
+    Object.entries(methods as JsonObject).map(([method, details]) => ({
       method: method.toUpperCase(),
       path,
-      told: told as JsonObject,
+      details: details as JsonObject,
     })),
   )
 }
 
-const paths = ({ path, told }: OpenapiEndpoint) => [path, ...((told["x-spellings"] ?? []) as string[])]
-const asked = (path: string) => gateway.url + path.replace("{model}", "openai/gpt-4o-mini").replace("{id}", "none")
+const paths = ({ path, details }: OpenapiEndpoint) => [path, ...((details["x-spellings"] ?? []) as string[])]
+const addressOf = (path: string) => gateway.url + path.replace("{model}", "openai/gpt-4o-mini").replace("{id}", "none")
 
 function referencesIn(value: Json): string[] {
   if (Array.isArray(value)) return value.flatMap(referencesIn)
@@ -42,17 +42,17 @@ function referencesIn(value: Json): string[] {
 describe("the OpenAPI document", () => {
   test("every described path exists in each of its spellings, with the described authentication", async () => {
     for (const operation of operations()) {
-      const { method, told } = operation
+      const { method, details } = operation
       for (const path of paths(operation)) {
-        const { status } = await fetch(asked(path), { method })
-        const open = (told.security as Json[]).length === 0
+        const { status } = await fetch(addressOf(path), { method })
+        const open = (details.security as Json[]).length === 0
         expect([method, path, status]).toEqual([method, path, open ? 200 : 401])
       }
     }
   })
 
   test("every route is described in words", () => {
-    expect(operations().filter(({ told }) => (told.tags as string[])[0] === "Others")).toEqual([])
+    expect(operations().filter(({ details }) => (details.tags as string[])[0] === "Others")).toEqual([])
   })
 
   test("every reference in the document resolves", () => {
@@ -66,7 +66,7 @@ describe("the OpenAPI document", () => {
   })
 
   test("every operation has an id of its own", () => {
-    const ids = operations().map(({ told }) => told.operationId)
+    const ids = operations().map(({ details }) => details.operationId)
     expect(new Set(ids).size).toBe(ids.length)
   })
 })
@@ -75,8 +75,8 @@ test("every response header of the gateway is described", async () => {
   const headers = { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" }
   const body = { model: "openai/gpt-4o-mini", messages: [{ role: "user", content: "hi" }] }
   const counted = { model: "openai/gpt-4o-mini", input: "hi" }
-  const ask = (path: string, said: object) =>
-    fetch(gateway.url + path, { method: "POST", headers, body: JSON.stringify(said) })
+  const ask = (path: string, body: object) =>
+    fetch(gateway.url + path, { method: "POST", headers, body: JSON.stringify(body) })
   const cases: [string, Response][] = [
     ["/v1/chat/completions", await ask("/v1/chat/completions", body)],
     ["/v1/responses/input_tokens", await ask("/v1/responses/input_tokens", counted)],
@@ -107,7 +107,7 @@ describe("the documentation page", () => {
   test("the documentation page shows every operation, schema and error", async () => {
     const page = await (await fetch(`${gateway.url}/docs`)).text()
     const { schemas, responses } = description.components as { schemas: JsonObject; responses: JsonObject }
-    for (const { told } of operations()) expect(page).toContain(`<details id="${told.operationId}">`)
+    for (const { details } of operations()) expect(page).toContain(`<details id="${details.operationId}">`)
     for (const name of Object.keys(schemas)) expect(page).toContain(`<details id="schema-${name}">`)
     for (const name of Object.keys(responses)) expect(page).toContain(`<details id="response-${name}">`)
     for (const [, id = ""] of page.matchAll(/href="#([^"]+)"/g)) expect(page).toContain(`id="${id}"`)

@@ -147,8 +147,8 @@ describe("access to receipts", () => {
     const stranger = { authorization: `Bearer ${keys.stranger}` }
     const others = await receipt("plain", stranger)
     expect(others).toMatchObject({ status: 404, body: { error: { code: "resource_not_found" } } })
-    const nobodys = await receipt("plain0", stranger)
-    expect(JSON.stringify(others.body).replace("plain", "plain0")).toBe(JSON.stringify(nobodys.body))
+    const unknown = await receipt("plain0", stranger)
+    expect(JSON.stringify(others.body).replace("plain", "plain0")).toBe(JSON.stringify(unknown.body))
   })
 
   test.each(["%2e%2e", "plain/..", "%00", "'; --", "x".repeat(3000), "__proto__"])(

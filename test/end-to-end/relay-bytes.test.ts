@@ -57,11 +57,11 @@ describe("a request", () => {
   test("the provider object and one comma are cut from a relayed request, at any position", async () => {
     const model = '"model": "upstream-model"'
     const wish = String.raw`"pr\u006fvider" : {"routing":"cost" , "fallback":[ ]}`
-    const asked = '"model": "test/model"'
-    expect(await relayed(`{ ${wish} , ${asked} , ${ODD_MEMBERS} }`)).toBe(`{ ${model} , ${ODD_MEMBERS} }`)
-    expect(await relayed(`{ ${asked} , ${wish} , ${ODD_MEMBERS} }`)).toBe(`{ ${model} , ${ODD_MEMBERS} }`)
-    expect(await relayed(`{ ${asked} , ${ODD_MEMBERS} , ${wish} }`)).toBe(`{ ${model} , ${ODD_MEMBERS} }`)
-    expect(await relayed(`{${asked},${ODD_MEMBERS},"provider":null}`)).toBe(`{${model},${ODD_MEMBERS}}`)
+    const named = '"model": "test/model"'
+    expect(await relayed(`{ ${wish} , ${named} , ${ODD_MEMBERS} }`)).toBe(`{ ${model} , ${ODD_MEMBERS} }`)
+    expect(await relayed(`{ ${named} , ${wish} , ${ODD_MEMBERS} }`)).toBe(`{ ${model} , ${ODD_MEMBERS} }`)
+    expect(await relayed(`{ ${named} , ${ODD_MEMBERS} , ${wish} }`)).toBe(`{ ${model} , ${ODD_MEMBERS} }`)
+    expect(await relayed(`{${named},${ODD_MEMBERS},"provider":null}`)).toBe(`{${model},${ODD_MEMBERS}}`)
   })
 
   test("an owned member spelled with escapes is changed in place", async () => {
@@ -78,10 +78,10 @@ describe("a request", () => {
   test("a request too large for the event loop keeps every byte, announced or chunked", async () => {
     const padding = `"padding":${JSON.stringify("Zoë 🦊 \\u0041".repeat(70_000))}`
     const body = (model: string) => `{${ODD_MEMBERS}, ${padding}, "model":"${model}" }`
-    const asked = new TextEncoder().encode(body("test/model"))
-    expect(asked.length).toBeGreaterThan(1024 * 1024)
-    expect((await relayed(asked)) === body("upstream-model")).toBe(true)
-    const answer = await sendRaw(gateway.url, chunkedRequest(asked, 65_537))
+    const bytes = new TextEncoder().encode(body("test/model"))
+    expect(bytes.length).toBeGreaterThan(1024 * 1024)
+    expect((await relayed(bytes)) === body("upstream-model")).toBe(true)
+    const answer = await sendRaw(gateway.url, chunkedRequest(bytes, 65_537))
     expect(answer.status).toBe(200)
     expect(upstream.lastRequest().body.toString() === body("upstream-model")).toBe(true)
   })
@@ -221,7 +221,7 @@ describe("a unary answer", () => {
 
 describe("a stream", () => {
   /** What the client gets when the upstream sends these pieces, each on its own. */
-  async function streamed(pieces: readonly Uint8Array[], usageAsked: boolean): Promise<string> {
+  async function streamed(pieces: readonly Uint8Array[], usageRequested: boolean): Promise<string> {
     upstream.script = async (_, reply) => {
       reply.stream()
       for (const piece of pieces) {
@@ -230,7 +230,7 @@ describe("a stream", () => {
       }
       reply.end()
     }
-    const options = usageAsked ? { stream_options: { include_usage: true } } : {}
+    const options = usageRequested ? { stream_options: { include_usage: true } } : {}
     const messages = [{ role: "user", content: "hi" }]
     const response = await gateway.chat({ model: "test/model", messages, stream: true, ...options })
     expect(response.status).toBe(200)
@@ -251,18 +251,18 @@ describe("a stream", () => {
     })
   }
 
-  const said = (content: string) =>
+  const textEvent = (content: string) =>
     `data: {"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"${content}"}}]}\n\n`
-  const named = (content: string) => said(content).replace('"m"', '"test/model"')
+  const named = (content: string) => textEvent(content).replace('"m"', '"test/model"')
   const LAST = `data: {"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n${DONE}`
 
   test("a character cut in two by the network arrives byte by byte", async () => {
     const words = ["one ", "🦊 ", "名 ", "🦊 ", "two"]
-    const bytes = Buffer.from(words.map(said).join("") + LAST)
+    const bytes = Buffer.from(words.map(textEvent).join("") + LAST)
     const shown = words.map(named).join("") + LAST.replace('"m"', '"test/model"')
-    const foxes = [...words.map(said).join("").matchAll(/🦊|名/gu)].map(({ index }) => index)
+    const foxes = [...words.map(textEvent).join("").matchAll(/🦊|名/gu)].map(({ index }) => index)
     for (const at of foxes) {
-      const start = Buffer.byteLength(words.map(said).join("").slice(0, at))
+      const start = Buffer.byteLength(words.map(textEvent).join("").slice(0, at))
       for (const cut of [start + 1, start + 2]) {
         const got = await streamed([bytes.subarray(0, cut), bytes.subarray(cut)], true)
         expect(got).toBe(Buffer.from(shown).toString("latin1"))
@@ -272,8 +272,8 @@ describe("a stream", () => {
 
   test("malformed bytes between and inside events never reach the client as invalid UTF-8", async () => {
     const garbage = Buffer.from([0xff, 0xfe, 0x00, 0xc3, 0x28, 0xed, 0xa0, 0x80, 0x0a, 0x0a])
-    const inside = Buffer.from(said("a\xff\xc3b"), "latin1")
-    const pieces = [Buffer.from(said("one")), Buffer.from(said("two")), garbage, inside, Buffer.from(LAST)]
+    const inside = Buffer.from(textEvent("a\xff\xc3b"), "latin1")
+    const pieces = [Buffer.from(textEvent("one")), Buffer.from(textEvent("two")), garbage, inside, Buffer.from(LAST)]
     for (const sent of [pieces, [Buffer.concat(pieces)]]) {
       const got = Buffer.from(await streamed(sent, true), "latin1")
       expect(isUtf8(got)).toBe(true)
@@ -283,7 +283,7 @@ describe("a stream", () => {
   })
 
   test("a stream that stops within a character ends in an error that is valid UTF-8", async () => {
-    const cut = Buffer.from(said("one") + said("🦊"))
+    const cut = Buffer.from(textEvent("one") + textEvent("🦊"))
     const got = Buffer.from(await streamed([cut.subarray(0, cut.indexOf("🦊") + 2)], true), "latin1")
     expect(isUtf8(got)).toBe(true)
     expect(got.toString()).toContain('"error"')

@@ -54,7 +54,7 @@ function unused<Name extends keyof ExchangeDeps>(...names: readonly Name[]): Pic
 const REQUEST = '{"model":"test/model","stream":true}'
 
 /** What the client gets when the upstream's bytes come in these pieces. */
-async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: boolean }): Promise<string> {
+async function relay(pieces: readonly string[], { usageRequested }: { usageRequested: boolean }): Promise<string> {
   const call: ClientCall = {
     protocol: openaiChat,
     envelope: { does: "generate", rest: "", query: "", headers: {} },
@@ -80,7 +80,7 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
     model: "test/model",
     stream: true,
     framing: "events",
-    usageAsked,
+    usageAsked: usageRequested,
     asks: { candidates: 1 },
     routing: { fallback: [] },
     headers: {},
@@ -137,22 +137,22 @@ function streamOf(pieces: readonly string[]): ReadableStream<Uint8Array> {
 
 for (const { name, sent, shown, hidden = shown } of STREAMS) {
   describe(name, () => {
-    for (const [usageAsked, expected] of [
+    for (const [usageRequested, expected] of [
       [true, shown],
       [false, hidden],
     ] as const) {
-      test(`a stream passes the same, cut at any byte, usage ${usageAsked ? "shown" : "hidden"}`, async () => {
+      test(`a stream passes the same, cut at any byte, usage ${usageRequested ? "shown" : "hidden"}`, async () => {
         const wrong = []
         for (let cut = 0; cut < sent.length; cut++) {
           const pieces = [sent.slice(0, cut), sent.slice(cut)].filter((piece) => piece !== "")
-          if ((await relay(pieces, { usageAsked })) !== expected) wrong.push(`…${sent.slice(cut - 12, cut)}|`)
+          if ((await relay(pieces, { usageRequested })) !== expected) wrong.push(`…${sent.slice(cut - 12, cut)}|`)
         }
         expect(wrong).toEqual([])
       })
     }
 
     test("a stream passes the same byte by byte", async () => {
-      expect(await relay([...sent], { usageAsked: false })).toBe(hidden)
+      expect(await relay([...sent], { usageRequested: false })).toBe(hidden)
     })
   })
 }
@@ -176,7 +176,7 @@ for (const { name, sent, shown } of REWRITTEN) {
   test(`${name} has the same events, cut at any byte`, async () => {
     const expected = eventsOf(shown)
     for (let cut = 1; cut < sent.length; cut++) {
-      const passed = await relay([sent.slice(0, cut), sent.slice(cut)], { usageAsked: false })
+      const passed = await relay([sent.slice(0, cut), sent.slice(cut)], { usageRequested: false })
       expect(eventsOf(passed)).toEqual(expected)
     }
   })
@@ -303,7 +303,7 @@ test("a stream of any text passes the same in any pieces", async () => {
       const pieces = [0, ...places].map((from, index) => bytes.slice(from, places[index] ?? bytes.length))
       const passed = await relay(
         pieces.filter((piece) => piece !== ""),
-        { usageAsked: false },
+        { usageRequested: false },
       )
       expect(passed).toBe(bytes.replaceAll('"model":"upstream-model"', '"model":"test/model"'))
     }),

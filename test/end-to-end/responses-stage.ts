@@ -49,10 +49,10 @@ const KINDS: readonly ResponseKind[] = [
 export async function tellTurns({ path, body }: ReceivedRequest, reply: UpstreamReply): Promise<void> {
   const kind = KINDS.find(({ at }) => path.includes(at))
   if (!kind) return reply.json({ error: { message: `nothing is scripted at ${path}` } }, 404)
-  const said = JSON.parse(body.toString()) as ResponsesBody
-  const turns = said[kind.turns]
+  const request = JSON.parse(body.toString()) as ResponsesBody
+  const turns = request[kind.turns]
   const text = `I heard ${Array.isArray(turns) ? turns.length : 1}.`
-  if (said.stream !== true && !path.includes(":stream")) return reply.json(kind.whole(text))
+  if (request.stream !== true && !path.includes(":stream")) return reply.json(kind.whole(text))
   reply.stream()
   for (const event of kind.words(text)) await reply.write(event)
   reply.end()

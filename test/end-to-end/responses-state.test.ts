@@ -50,8 +50,8 @@ for (const [name, model] of Object.entries(MODELS)) {
       const response = await create({ model, input: "hi" })
       expect(response).toMatchObject({ store: true, previous_response_id: null, status: "completed" })
       expect(response.id).toMatch(/^resp_[0-9a-f]{24}$/)
-      const { output_text: _, ...told } = response
-      expect(await stage.client.responses.retrieve(response.id)).toMatchObject(told)
+      const { output_text: _, ...created } = response
+      expect(await stage.client.responses.retrieve(response.id)).toMatchObject(created)
     })
 
     test("items referenced by id reach the upstream as if they had been sent", async () => {
@@ -114,9 +114,9 @@ for (const [name, model] of Object.entries(MODELS)) {
         input: [{ role: "user", content: "Three?" }],
       })
       expect(events.at(-1)).toMatchObject({ response: { previous_response_id: second.id, store: true } })
-      const said = JSON.stringify(stage.heard())
+      const received = JSON.stringify(stage.heard())
       expect((stage.heard() as unknown[]).length).toBe(5)
-      const places = ["One?", "I heard 1.", "Two?", "I heard 3.", "Three?"].map((words) => said.indexOf(words))
+      const places = ["One?", "I heard 1.", "Two?", "I heard 3.", "Three?"].map((words) => received.indexOf(words))
       expect(places.every((place, index) => place > (places[index - 1] ?? -1))).toBe(true)
     })
 
@@ -200,9 +200,9 @@ describe("the upstream request of a continued conversation", () => {
       status: "completed",
     }
     stage.upstream.script = (_, reply) => reply.json(responseObject("", { output: [call] }))
-    const asked = await create({ model, input: "Look!" })
+    const first = await create({ model, input: "Look!" })
     await create({
-      ...{ model, previous_response_id: asked.id },
+      ...{ model, previous_response_id: first.id },
       input: [{ type: "function_call_output", call_id: "c1", output: "Grün." }],
     })
     const items = stage.heard() as { type: string }[]
@@ -275,10 +275,10 @@ describe("unsupported operations on responses", () => {
   })
 
   test("references to objects of the provider's account are rejected", async () => {
-    const asked = { model, input: "hi" }
-    expect(await refused(create({ ...asked, conversation: "c" }))).toBe("400 unsupported_parameter conversation")
-    expect(await refused(create({ ...asked, prompt: { id: "p" } }))).toBe("400 unsupported_parameter prompt")
-    expect(await refused(create({ ...asked, previous_response_id: "resp_0" }))).toBe(NO_PREVIOUS)
+    const request = { model, input: "hi" }
+    expect(await refused(create({ ...request, conversation: "c" }))).toBe("400 unsupported_parameter conversation")
+    expect(await refused(create({ ...request, prompt: { id: "p" } }))).toBe("400 unsupported_parameter prompt")
+    expect(await refused(create({ ...request, previous_response_id: "resp_0" }))).toBe(NO_PREVIOUS)
   })
 
   test("an unknown path or method is rejected", async () => {
@@ -324,23 +324,23 @@ test("stored responses are not readable at rest", async () => {
 })
 
 test("kill -9 loses no response that was acknowledged, whole or streamed", async () => {
-  const told: string[] = []
+  const acknowledged: string[] = []
   for (let round = 0; round < 3; round++) {
     const asks = Object.values(MODELS).flatMap((model) =>
       Array.from({ length: 4 }, async (_, index) => {
-        if (index % 2 === 0) return void told.push((await create({ model, input: `${round}` })).id)
+        if (index % 2 === 0) return void acknowledged.push((await create({ model, input: `${round}` })).id)
         const last = (await streamed({ model, input: `${round}` })).at(-1)
-        if (last?.type === "response.completed") told.push(last.response.id)
+        if (last?.type === "response.completed") acknowledged.push(last.response.id)
       }),
     )
-    const before = told.length
+    const before = acknowledged.length
     await Promise.race(asks)
     process.kill(stage.gateway.pid, "SIGKILL")
     await Promise.allSettled(asks)
     await stage.gateway.exited()
-    expect(told.length).toBeGreaterThan(before)
+    expect(acknowledged.length).toBeGreaterThan(before)
     await stage.start()
-    for (const id of told) expect(await stage.client.responses.retrieve(id)).toMatchObject({ id })
+    for (const id of acknowledged) expect(await stage.client.responses.retrieve(id)).toMatchObject({ id })
   }
 })
 

@@ -42,7 +42,7 @@ async function ask(body: object): Promise<string | null> {
   return answer.headers.get("x-gateway-provider")
 }
 
-async function asked(times: number, body: object): Promise<Record<string, number>> {
+async function countByProvider(times: number, body: object): Promise<Record<string, number>> {
   const counts: Record<string, number> = { one: 0, two: 0 }
   for (let each = 0; each < times; each++) {
     const provider = (await ask(body)) ?? ""
@@ -73,8 +73,8 @@ describe("routing by latency", () => {
     const answers: UpstreamScript = stream ? words : (_, reply) => reply.json(completion("Hello."))
     one.script = slowly(answers, 40)
     two.script = answers
-    await asked(4, { stream })
-    const { two: faster = 0 } = await asked(40, { stream, provider: { routing: "latency" } })
+    await countByProvider(4, { stream })
+    const { two: faster = 0 } = await countByProvider(40, { stream, provider: { routing: "latency" } })
     expect(faster).toBeGreaterThanOrEqual(32)
   })
 })
@@ -96,7 +96,7 @@ describe("routing by quality", () => {
       ],
     }
   }
-  const says = (text: string, finish = "stop", tokens = 3) => ({
+  const textAnswer = (text: string, finish = "stop", tokens = 3) => ({
     whole: completion(text, {
       choices: [{ index: 0, message: { role: "assistant", content: text }, finish_reason: finish }],
       usage: { prompt_tokens: 9, completion_tokens: tokens, total_tokens: 9 + tokens },
@@ -112,7 +112,7 @@ describe("routing by quality", () => {
       DONE,
     ],
   })
-  type RoutingAnswer = ReturnType<typeof says>
+  type RoutingAnswer = ReturnType<typeof textAnswer>
   const script =
     ({ whole, events }: RoutingAnswer): UpstreamScript =>
     (request, reply) =>
@@ -122,12 +122,12 @@ describe("routing by quality", () => {
   const json = { response_format: { type: "json_object" } }
   const FAULTS: [string, object, RoutingAnswer, RoutingAnswer][] = [
     ["arguments that are not JSON", { tools }, called('{"a": 1}'), called('{"a": 1')],
-    ["text instead of the requested JSON", json, says('{"a": 1}'), says("Sure! {}")],
+    ["text instead of the requested JSON", json, textAnswer('{"a": 1}'), textAnswer("Sure! {}")],
     [
       "an end below the requested length",
       { max_tokens: 50, tools },
-      says("Hello.", "length", 50),
-      says("Hel", "length", 3),
+      textAnswer("Hello.", "length", 50),
+      textAnswer("Hel", "length", 3),
     ],
   ]
 
@@ -137,17 +137,20 @@ describe("routing by quality", () => {
       async (_, body, good, bad) => {
         one.script = script(bad)
         two.script = script(good)
-        await asked(8, { ...body, stream })
-        expect(await asked(5, { ...body, stream, provider: { routing: "quality" } })).toEqual({ one: 0, two: 5 })
+        await countByProvider(8, { ...body, stream })
+        expect(await countByProvider(5, { ...body, stream, provider: { routing: "quality" } })).toEqual({
+          one: 0,
+          two: 5,
+        })
       },
     )
   }
 
   test("an answer without JSON does not count against a provider if JSON was not requested", async () => {
-    one.script = script(says("no JSON"))
-    two.script = script(says('{"a": 1}'))
-    await asked(8, { tools })
-    const { one: bad = 0 } = await asked(6, { tools, provider: { routing: "quality" } })
+    one.script = script(textAnswer("no JSON"))
+    two.script = script(textAnswer('{"a": 1}'))
+    await countByProvider(8, { tools })
+    const { one: bad = 0 } = await countByProvider(6, { tools, provider: { routing: "quality" } })
     expect(bad).toBe(3)
   })
 })
@@ -172,8 +175,8 @@ describe("session affinity", () => {
   })
 
   test("a conversation too short for a cache rotates, unless it has a cache key", async () => {
-    expect(await asked(6, {})).toEqual({ one: 3, two: 3 })
-    const { one: named = 0 } = await asked(6, { prompt_cache_key: "s" })
+    expect(await countByProvider(6, {})).toEqual({ one: 3, two: 3 })
+    const { one: named = 0 } = await countByProvider(6, { prompt_cache_key: "s" })
     expect([0, 6]).toContain(named)
   })
 

@@ -38,7 +38,7 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-const said = (parts: readonly SealBody[], finishReason?: string): SealBody => ({
+const geminiBody = (parts: readonly SealBody[], finishReason?: string): SealBody => ({
   candidates: [{ index: 0, content: { role: "model", parts }, ...(finishReason && { finishReason }) }],
   usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
 })
@@ -57,12 +57,12 @@ function thinkingGemini(text: string, signature: string): void {
   upstream.script = ({ path }, reply) =>
     path.includes("stream")
       ? streamed(reply, [
-          said([thought]),
-          said([{ text: first }]),
-          ...rest.map((word) => said([{ text: word }])),
-          said([{ text: "", thoughtSignature: signature }], "STOP"),
+          geminiBody([thought]),
+          geminiBody([{ text: first }]),
+          ...rest.map((word) => geminiBody([{ text: word }])),
+          geminiBody([{ text: "", thoughtSignature: signature }], "STOP"),
         ])
-      : reply.json(said([thought, { text, thoughtSignature: signature }], "STOP"))
+      : reply.json(geminiBody([thought, { text, thoughtSignature: signature }], "STOP"))
 }
 
 const sentContents = () => (JSON.parse(upstream.lastRequest().body.toString()) as { contents: SealBody[] }).contents
@@ -109,7 +109,7 @@ describe.each(["whole", "streamed"] as const)("seals for the Anthropic client, %
     const tools: Anthropic.Tool[] = [{ name: "f", input_schema: { type: "object", properties: {} } }]
     const call = { functionCall: { name: "f", args: {} }, thoughtSignature: "Q0FMTA==" }
     upstream.script = ({ path }, reply) =>
-      path.includes("stream") ? streamed(reply, [said([call], "STOP")]) : reply.json(said([call], "STOP"))
+      path.includes("stream") ? streamed(reply, [geminiBody([call], "STOP")]) : reply.json(geminiBody([call], "STOP"))
     const body = { ...ask, model: "t/signed", tools, messages: [user("Call f")] }
     const first =
       how === "whole" ? await anthropic.messages.create(body) : await anthropic.messages.stream(body).finalMessage()
@@ -171,9 +171,9 @@ test("signatures go to no other tenant and to no other vendor", async () => {
 test("several signatures of one answer all return in order", async () => {
   upstream.script = (_, reply) =>
     streamed(reply, [
-      said([{ text: "One part of it.", thoughtSignature: "T05F" }]),
-      said([{ text: " Another part of it." }]),
-      said([{ text: "", thoughtSignature: "VFdP" }], "STOP"),
+      geminiBody([{ text: "One part of it.", thoughtSignature: "T05F" }]),
+      geminiBody([{ text: " Another part of it." }]),
+      geminiBody([{ text: "", thoughtSignature: "VFdP" }], "STOP"),
     ])
   const first = await answerOf([user("In two parts")], "streamed")
   expect(first.content.at(-1)?.type).toBe("text")
@@ -206,10 +206,10 @@ test("every piece of text arrives before the signature does", async () => {
   })
   upstream.script = async (_, reply) => {
     reply.stream()
-    await reply.write(geminiEvent(said([{ text: "Hello" }])))
-    await reply.write(geminiEvent(said([{ text: " there" }])))
+    await reply.write(geminiEvent(geminiBody([{ text: "Hello" }])))
+    await reply.write(geminiEvent(geminiBody([{ text: " there" }])))
     await gate
-    await reply.write(geminiEvent(said([{ text: "", thoughtSignature: "TEFTVA==" }], "STOP")))
+    await reply.write(geminiEvent(geminiBody([{ text: "", thoughtSignature: "TEFTVA==" }], "STOP")))
     reply.end()
   }
   const stream = anthropic.messages.stream({ ...ask, messages: [user("Wait")] })

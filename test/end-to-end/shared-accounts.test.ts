@@ -182,7 +182,7 @@ describe("end-user identifiers", () => {
       reply.json({ id: "r", object: "response", status: "completed", output: [], user, prompt_cache_key })
     }
     let response: OpenAI.Responses.Response | undefined
-    const [asked] = await sentDuring(async () => {
+    const [request] = await sentDuring(async () => {
       response = await client.responses.create({
         model: "lab/cheap",
         input: "hi",
@@ -190,7 +190,7 @@ describe("end-user identifiers", () => {
         prompt_cache_key: "c",
       })
     }, echo)
-    expect(asked?.user).toMatch(/^trv-/)
+    expect(request?.user).toMatch(/^trv-/)
     expect([response?.user, response?.prompt_cache_key]).toEqual(["al\u00efce", "c"])
   })
 

@@ -32,11 +32,11 @@ function stream(name: string, make: (model: string) => string): RelayedStream {
   return { name, sent: make(NAME), shown: make(OURS) }
 }
 
-const usageBeside = (model: string, { one, two }: { one: string; two: string }) =>
+const usageWithChoices = (model: string, { one, two }: { one: string; two: string }) =>
   `data: {"model":${model},"choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"}}]${one}}\n\n` +
   `data: {"model":${model},"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]${two}}\n\ndata: [DONE]\n\n`
 
-const BESIDE = { one: ', "usage":null', two: ',"usage" : {"prompt_tokens":1,"completion_tokens":2}' }
+const USAGE_TEXTS = { one: ', "usage":null', two: ',"usage" : {"prompt_tokens":1,"completion_tokens":2}' }
 
 const nullUsage = (model: string, usage: string) =>
   `data: ${text(model)}\n\ndata: {${usage}"model":${model},"choices":[],"x_filters":[1.0]}\n\n` +
@@ -88,9 +88,9 @@ export const STREAMS: readonly RelayedStream[] = [
   ),
   {
     name: "a stream with usage next to its choices",
-    sent: usageBeside(NAME, BESIDE),
-    shown: usageBeside(OURS, BESIDE),
-    hidden: usageBeside(OURS, { one: "", two: "" }),
+    sent: usageWithChoices(NAME, USAGE_TEXTS),
+    shown: usageWithChoices(OURS, USAGE_TEXTS),
+    hidden: usageWithChoices(OURS, { one: "", two: "" }),
   },
   {
     name: "a stream with null usage and no choices",

@@ -81,8 +81,8 @@ describe("losses", () => {
   test("a loss is reported by its path in the caller's request", async () => {
     const thinking = { type: "enabled", budget_tokens: 1024, display: "summarized" }
     const response = await messages({ model: "t/messages-by-chat", thinking, max_tokens: 2000 })
-    const told = "2; thinking.display, thinking.budget_tokens"
-    expect(response.headers.get("x-gateway-losses")).toBe(told)
+    const losses = "2; thinking.display, thinking.budget_tokens"
+    expect(response.headers.get("x-gateway-losses")).toBe(losses)
   })
 
   test("no loss header is sent without a loss, nor for relayed bytes", async () => {
@@ -98,10 +98,10 @@ describe("losses", () => {
       cache_control: { type: "ephemeral" },
     }))
     const response = await messages({ model: "t/chat", messages: [{ role: "user", content: parts }] })
-    const told = response.headers.get("x-gateway-losses") ?? ""
-    expect(told).toStartWith("300; messages[0].content[0].cache_control, ")
-    expect(told).toEndWith(", ...")
-    expect(told.length).toBeLessThanOrEqual(2048)
+    const losses = response.headers.get("x-gateway-losses") ?? ""
+    expect(losses).toStartWith("300; messages[0].content[0].cache_control, ")
+    expect(losses).toEndWith(", ...")
+    expect(losses.length).toBeLessThanOrEqual(2048)
   })
 
   test("a serious loss is rejected by the caller's name for it, without an upstream call", async () => {
@@ -405,8 +405,8 @@ describe.each(["t/chat", "t/openai", "t/gemini"])("search results of a Messages 
     const calls = { role: "assistant", content: [{ type: "tool_use", id: "toolu_1", name: "find", input: {} }] }
     const found = { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: [PASSAGE] }] }
     const tools = [{ name: "find", input_schema: { type: "object" } }]
-    const asked = { role: "user", content: [PASSAGE, { type: "text", text: "What do foxes eat?" }] }
-    await messages({ model, tools, messages: [asked, calls, found] })
+    const question = { role: "user", content: [PASSAGE, { type: "text", text: "What do foxes eat?" }] }
+    await messages({ model, tools, messages: [question, calls, found] })
     const body = upstream.lastRequest().body.toString("utf8")
     expect(body.split(heard)).toHaveLength(3)
   })

@@ -50,12 +50,12 @@ describe.each([401, 402, 403, 404, 405, 408, 409, 425, 429, 500, 502, 503, 504, 
   (status) => {
     for (const stream of [false, true]) {
       test(`an upstream error is a 503 that repeats nothing of it${stream ? ", streamed" : ""}`, async () => {
-        const told = await ask((_, reply) => reply.json(BODY, status, { "x-account": "org-4711" }), stream)
-        expect(told.status).toBe(503)
-        expect(told.error.type).toBe("service_unavailable_error")
-        expect(told.error.code).toBe(status === 429 ? "upstream_rate_limited" : "upstream_unavailable")
-        expect(told.headers.get("x-should-retry")).toBe("false")
-        expect(seen(told)).not.toMatch(/upstream-credential|org-4711|secret_/)
+        const answer = await ask((_, reply) => reply.json(BODY, status, { "x-account": "org-4711" }), stream)
+        expect(answer.status).toBe(503)
+        expect(answer.error.type).toBe("service_unavailable_error")
+        expect(answer.error.code).toBe(status === 429 ? "upstream_rate_limited" : "upstream_unavailable")
+        expect(answer.headers.get("x-should-retry")).toBe("false")
+        expect(seen(answer)).not.toMatch(/upstream-credential|org-4711|secret_/)
         expect(upstream.requests).toHaveLength(1)
       })
     }
@@ -85,14 +85,16 @@ describe("the retry delay", () => {
 })
 
 describe("the caller's own mistake", () => {
-  const said = (message: string, more = {}) => ({ error: { message, type: "invalid_request_error", ...more } })
+  const errorBody = (message: string, more = {}) => ({ error: { message, type: "invalid_request_error", ...more } })
 
   test.each([400, 413, 422])(
     "a caller's mistake reported with %p is returned as 400 with the upstream's message",
     async (status) => {
-      const told = await ask((_, reply) => reply.json(said("`n` must be 1.", { param: "n", code: null }), status))
-      expect(told.status).toBe(400)
-      expect(told.error).toEqual({
+      const answer = await ask((_, reply) =>
+        reply.json(errorBody("`n` must be 1.", { param: "n", code: null }), status),
+      )
+      expect(answer.status).toBe(400)
+      expect(answer.error).toEqual({
         code: "invalid_parameter",
         type: "invalid_request_error",
         message: "`n` must be 1.",
@@ -102,34 +104,34 @@ describe("the caller's own mistake", () => {
   )
 
   test("a context that is too long has its own code", async () => {
-    const body = said("This model's maximum context length is 10 tokens.", { code: "context_length_exceeded" })
+    const body = errorBody("This model's maximum context length is 10 tokens.", { code: "context_length_exceeded" })
     const { status, error } = await ask((_, reply) => reply.json(body, 400))
     expect(status).toBe(400)
     expect(error.code).toBe("context_length_exceeded")
   })
 
   test("a caller's mistake is returned without the gateway's credential, even if the upstream repeats it", async () => {
-    const told = await ask((_, reply) => reply.json(said(`Key ${CREDENTIAL} may not set \`n\`.`), 400))
-    expect(told.status).toBe(400)
-    expect(told.error.message).toBe("Key [secret] may not set `n`.")
-    expect(seen(told)).not.toContain(CREDENTIAL)
+    const answer = await ask((_, reply) => reply.json(errorBody(`Key ${CREDENTIAL} may not set \`n\`.`), 400))
+    expect(answer.status).toBe(400)
+    expect(answer.error.message).toBe("Key [secret] may not set `n`.")
+    expect(seen(answer)).not.toContain(CREDENTIAL)
   })
 
   test("a caller's mistake in a stream's first event is returned as 400 without the gateway's credential", async () => {
-    const told = await ask(async (_, reply) => {
+    const answer = await ask(async (_, reply) => {
       reply.stream()
-      await reply.write(`data: ${JSON.stringify(said(`Key ${CREDENTIAL} may not set \`n\`.`))}\n\n`)
+      await reply.write(`data: ${JSON.stringify(errorBody(`Key ${CREDENTIAL} may not set \`n\`.`))}\n\n`)
       reply.end()
     }, true)
-    expect(told.status).toBe(400)
-    expect(seen(told)).not.toContain(CREDENTIAL)
+    expect(answer.status).toBe(400)
+    expect(seen(answer)).not.toContain(CREDENTIAL)
   })
 
   test("a caller's mistake in the middle of a stream is returned without the gateway's credential", async () => {
     upstream.script = async (_, reply) => {
       reply.stream()
       await reply.write(chunk({ role: "assistant", content: "Hello." }))
-      await reply.write(`data: ${JSON.stringify(said(`Key ${CREDENTIAL} may not set \`n\`.`))}\n\n`)
+      await reply.write(`data: ${JSON.stringify(errorBody(`Key ${CREDENTIAL} may not set \`n\`.`))}\n\n`)
       reply.end()
     }
     const text = await (await gateway.chat({ ...HI, stream: true })).text()
@@ -141,13 +143,13 @@ describe("the caller's own mistake", () => {
 test("a rejected credential is not the caller's mistake, even in a stream's first event", async () => {
   // The shape in which OpenAI refuses a key: the type blames the request, only the code tells.
   const refusal = { message: "Incorrect API key provided.", type: "invalid_request_error", code: "invalid_api_key" }
-  const told = await ask(async (_, reply) => {
+  const answer = await ask(async (_, reply) => {
     reply.stream()
     await reply.write(`data: ${JSON.stringify({ error: refusal })}\n\n`)
     reply.end()
   }, true)
-  expect(told.status).toBe(503)
-  expect(told.error.code).toBe("upstream_unavailable")
+  expect(answer.status).toBe(503)
+  expect(answer.error.code).toBe("upstream_unavailable")
 })
 
 test("an error in a stream that is a bare sentence ends it like any other", async () => {
@@ -171,10 +173,10 @@ describe("a malformed answer", () => {
     ["a list", (_, reply) => reply.raw('[{"choices": "org-4711"}]')],
   ]
   test.each(answers)("an answer that is %s is a 503 that repeats nothing of it", async (_, script) => {
-    const told = await ask(script)
-    expect(told.status).toBe(503)
-    expect(told.error.code).toBe("upstream_unavailable")
-    expect(seen(told)).not.toMatch(/upstream-credential|org-4711|secret_/)
+    const answer = await ask(script)
+    expect(answer.status).toBe(503)
+    expect(answer.error.code).toBe("upstream_unavailable")
+    expect(seen(answer)).not.toMatch(/upstream-credential|org-4711|secret_/)
   })
 })
 

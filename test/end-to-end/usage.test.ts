@@ -109,12 +109,12 @@ describe("usage over the administration port", () => {
   usageTests()
 
   test("usage is returned in pages, every row once", async () => {
-    const asked = "from=2026-01-01&to=2026-12-31&limit=3"
+    const query = "from=2026-01-01&to=2026-12-31&limit=3"
     const pages: UsageReportRow[][] = []
     let next: Json = ""
     while (next !== null) {
       const after = next === "" ? "" : `&after=${next}`
-      const page = (await (await gateway.administer(`/admin/v1/usage?${asked}${after}`)).json()) as UsageReportRow
+      const page = (await (await gateway.administer(`/admin/v1/usage?${query}${after}`)).json()) as UsageReportRow
       pages.push(page.usage as UsageReportRow[])
       next = page.next ?? null
     }
@@ -131,8 +131,8 @@ describe("an inconsistent ledger", () => {
     const { code, stdout, stderr } = await run("ledger", "verify")
     expect([code, stderr]).toEqual([1, ""])
     expect(stdout).toMatch(/^I\d+: .*revenue/m)
-    const told = await run("ledger", "verify", "--json")
-    expect(told.code).toBe(1)
-    expect(JSON.parse(told.stdout)).toMatchObject({ sound: false, problems: [{ invariant: "I2" }] })
+    const verdict = await run("ledger", "verify", "--json")
+    expect(verdict.code).toBe(1)
+    expect(JSON.parse(verdict.stdout)).toMatchObject({ sound: false, problems: [{ invariant: "I2" }] })
   })
 })

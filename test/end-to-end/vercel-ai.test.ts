@@ -84,12 +84,12 @@ describe.each(Object.keys(CLIENTS))("the SDK's %s", (client) => {
   })
 
   test.each(HOSTS)("the SDK calls a tool and continues with its result, at a host of %s", async (host) => {
-    const asked: unknown[] = []
+    const inputs: unknown[] = []
     const weather = tool({
       description: "The weather of a city.",
       inputSchema: z.object({ city: z.string() }),
       execute: async (input) => {
-        asked.push(input)
+        inputs.push(input)
         return { celsius: 21 }
       },
     })
@@ -97,7 +97,7 @@ describe.each(Object.keys(CLIENTS))("the SDK's %s", (client) => {
       ...{ model: at(host), prompt: "What is the weather in Paris?", tools: { weather }, toolChoice: "required" },
       ...{ stopWhen: isStepCount(2), prepareStep: ({ stepNumber }) => (stepNumber > 0 ? { toolChoice: "none" } : {}) },
     })
-    expect(asked).toEqual([{ city: expect.any(String) }])
+    expect(inputs).toEqual([{ city: expect.any(String) }])
     expect(steps).toHaveLength(2)
     expect(text.length).toBeGreaterThan(3)
   })

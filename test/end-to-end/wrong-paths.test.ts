@@ -253,8 +253,8 @@ describe("an error on a vendor's own path", () => {
     expect(await statusAt("/v1/messages")).toBe(404)
     expect(await statusAt("/msgapi/v1/messages")).toBe(400)
     expect(await statusAt("/v1/chat/completions")).toBe(400)
-    const told = await ask("/anthropic/v1/messages", { body, headers: VERSION })
-    expect(await told.json()).toMatchObject({
+    const answer = await ask("/anthropic/v1/messages", { body, headers: VERSION })
+    expect(await answer.json()).toMatchObject({
       type: "error",
       error: { type: "not_found_error", code: "model_not_found" },
     })

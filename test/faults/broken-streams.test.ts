@@ -20,7 +20,7 @@ import {
   type ErrorResponse,
   expectUnavailable,
   type ReportedError,
-  readTold,
+  readErrorResponse,
 } from "./error-response.ts"
 
 const MIB = 1024 * 1024
@@ -47,7 +47,7 @@ afterAll(async () => {
 })
 
 async function ask(): Promise<ErrorResponse> {
-  return readTold(await gateway.chat(streamed))
+  return readErrorResponse(await gateway.chat(streamed))
 }
 
 interface StreamResult {
@@ -148,8 +148,8 @@ describe("a stream that fails before its first meaningful event", () => {
   })
 
   test("a first event that quotes the gateway's credential is returned without it", async () => {
-    const said = { message: `Bad key ${CREDENTIAL} given.`, type: "invalid_request_error" }
-    upstream.script = streaming([`data: ${JSON.stringify({ error: said })}\n\n`])
+    const upstreamError = { message: `Bad key ${CREDENTIAL} given.`, type: "invalid_request_error" }
+    upstream.script = streaming([`data: ${JSON.stringify({ error: upstreamError })}\n\n`])
     expect((await ask()).text).not.toContain(CREDENTIAL)
   })
 })
@@ -214,8 +214,8 @@ describe("a stream that fails after its first meaningful event", () => {
   })
 
   test("an error event that quotes the gateway's credential passes without it", async () => {
-    const said = { message: `Bad key ${CREDENTIAL} given.`, type: "invalid_request_error" }
-    upstream.script = streaming([BEGUN, `data: ${JSON.stringify({ error: said })}\n\n`])
+    const upstreamError = { message: `Bad key ${CREDENTIAL} given.`, type: "invalid_request_error" }
+    upstream.script = streaming([BEGUN, `data: ${JSON.stringify({ error: upstreamError })}\n\n`])
     expect((await askStream()).text).not.toContain(CREDENTIAL)
   })
 
@@ -375,9 +375,9 @@ describe("an endless stream", () => {
     const event = `${"data: {\n"}${"data: \n".repeat(1_000_000)}data: }\n\n`
     upstream.script = streaming([BEGUN, event, chunk({}, "stop"), DONE])
     const reading = askStream()
-    const asked = performance.now()
+    const startedAt = performance.now()
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200)
-    expect(performance.now() - asked).toBeLessThan(1000)
+    expect(performance.now() - startedAt).toBeLessThan(1000)
     await reading
     const after = performance.now()
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200)
@@ -412,8 +412,8 @@ describe("OpenAI's client", () => {
     upstream.script = (_, reply) => reply.json({ error: { message: "no" } }, 500)
     const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key })
     // The client's promise is one of its own kind, which `expect` does not take for one.
-    const asked = (async () => await client.chat.completions.create(unary))()
-    await expect(asked).rejects.toThrow(OpenAI.APIError)
+    const call = (async () => await client.chat.completions.create(unary))()
+    await expect(call).rejects.toThrow(OpenAI.APIError)
     expect(upstream.requests).toHaveLength(1)
   })
 })

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib"
 import { eventually, within } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { completion, ScriptedUpstream, type UpstreamReply } from "../stage/upstream.ts"
-import { CANARY, CREDENTIAL, type ErrorResponse, expectUnavailable, readTold } from "./error-response.ts"
+import { CANARY, CREDENTIAL, type ErrorResponse, expectUnavailable, readErrorResponse } from "./error-response.ts"
 
 const MIB = 1024 * 1024
 
@@ -38,7 +38,7 @@ afterAll(async () => {
   await upstream.stop()
 })
 async function ask(body: unknown = unary): Promise<ErrorResponse> {
-  return readTold(await gateway.chat(body))
+  return readErrorResponse(await gateway.chat(body))
 }
 
 describe("a unary answer", () => {
@@ -75,9 +75,9 @@ describe("a unary answer", () => {
 
   test.each(Object.entries(answers))("a unary answer %s is 503", async (_, answer) => {
     upstream.script = (_request, reply) => answer(reply)
-    const told = await ask()
-    expect(told.error.attempts?.[0]?.status === undefined || told.error.attempts[0].status === 502).toBe(true)
-    expectUnavailable(told, told.error.attempts?.[0]?.status)
+    const reply = await ask()
+    expect(reply.error.attempts?.[0]?.status === undefined || reply.error.attempts[0].status === 502).toBe(true)
+    expectUnavailable(reply, reply.error.attempts?.[0]?.status)
   })
 
   test("a unary answer from a host that refuses connections is 503", async () => {
@@ -233,16 +233,16 @@ describe("an upstream's status", () => {
 
   test.each(waits)("a 429 is 503, never 429, with the delay: $what", async ({ headers, seconds, final }) => {
     upstream.script = (_, reply) => reply.json({ error: { message: CANARY } }, 429, headers)
-    const told = await ask()
-    expect({ status: told.status, code: told.error.code }).toEqual({ status: 503, code: "upstream_rate_limited" })
-    expect(told.error.attempts?.[0]?.status).toBe(429)
-    expect(told.text).not.toContain(CANARY)
-    expect(told.headers.get("x-should-retry")).toBe(final ? "false" : null)
-    const said = told.headers.get("retry-after")
-    if (!seconds) expect(said).toBeNull()
+    const answer = await ask()
+    expect({ status: answer.status, code: answer.error.code }).toEqual({ status: 503, code: "upstream_rate_limited" })
+    expect(answer.error.attempts?.[0]?.status).toBe(429)
+    expect(answer.text).not.toContain(CANARY)
+    expect(answer.headers.get("x-should-retry")).toBe(final ? "false" : null)
+    const retryAfter = answer.headers.get("retry-after")
+    if (!seconds) expect(retryAfter).toBeNull()
     else {
-      expect(Number(said)).toBeGreaterThanOrEqual(seconds[0])
-      expect(Number(said)).toBeLessThanOrEqual(seconds[1])
+      expect(Number(retryAfter)).toBeGreaterThanOrEqual(seconds[0])
+      expect(Number(retryAfter)).toBeLessThanOrEqual(seconds[1])
     }
   })
 

@@ -19,7 +19,7 @@ export interface ErrorResponse {
   readonly headers: Headers
 }
 
-export async function readTold(response: Response): Promise<ErrorResponse> {
+export async function readErrorResponse(response: Response): Promise<ErrorResponse> {
   const text = await response.text()
   const { error } = JSON.parse(text) as { error: ReportedError }
   return { status: response.status, error, text, headers: response.headers }

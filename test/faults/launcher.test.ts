@@ -177,12 +177,12 @@ describe.if(HAS_LAUNCHER)("the launcher", () => {
   test.each([
     ["a configuration that is not valid", "modles: []\n", "modles"],
     ["a store that does not open", "store: { url: sqlite:///proc/no/trivium.db }\n", "/proc/no"],
-  ])("the launcher ends with code 1 after %s", async (_, config, told) => {
+  ])("the launcher ends with code 1 after %s", async (_, config, message) => {
     const { folder } = await start({})
     writeFileSync(join(folder, "trivium.yaml"), config)
     const { code, stderr } = await runCommand(["serve", "--port", "0", "--admin-port", "0"], { folder })
     expect(code).toBe(1)
-    expect(stderr).toContain(told)
+    expect(stderr).toContain(message)
     expect(stderr).not.toContain("gateway-crashed")
   })
 

@@ -164,9 +164,9 @@ describe("a member of the wrong type or out of bounds", () => {
     expect(tried.length).toBeGreaterThan(0)
     for (const value of tried) {
       const { status, error } = await refusal(withValue(fullRequest, field.path, value))
-      const told = { value, status, code: error.code, param: error.param, type: error.type }
+      const result = { value, status, code: error.code, param: error.param, type: error.type }
       const code = field.required && value === null ? "missing_parameter" : "invalid_parameter"
-      expect(told).toEqual({ value, status: 400, code, param: field.path, type: "invalid_request_error" })
+      expect(result).toEqual({ value, status: 400, code, param: field.path, type: "invalid_request_error" })
       expect(error.message).toContain(field.path)
     }
     expect(upstream.requests).toHaveLength(seen)

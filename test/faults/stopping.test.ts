@@ -112,10 +112,10 @@ describe("SIGINT", () => {
   test("SIGINT lets the last answer of any size arrive whole", async () => {
     const gateway = await start()
     const content = "0123456789".repeat(2 * 1024 * 1024)
-    const asked = Promise.withResolvers<UpstreamReply>()
-    upstream.script = (_, reply) => asked.resolve(reply)
+    const arrival = Promise.withResolvers<UpstreamReply>()
+    upstream.script = (_, reply) => arrival.resolve(reply)
     const answer = gateway.chat(unary)
-    const reply = await asked.promise
+    const reply = await arrival.promise
     gateway.signal("SIGINT")
     await eventually(() => isRefused(gateway.url), { withinMs: 2000, what: "the end of listening" })
     reply.json(completion(content))
@@ -178,10 +178,10 @@ describe("the end of draining", () => {
 
   test("at the end of draining, unary calls are answered 503 and may be retried", async () => {
     const gateway = InProcessGateway.start({ config })
-    const asked = Promise.withResolvers<UpstreamReply>()
-    upstream.script = (_, reply) => asked.resolve(reply)
+    const arrival = Promise.withResolvers<UpstreamReply>()
+    upstream.script = (_, reply) => arrival.resolve(reply)
     const answers = Array.from({ length: 5 }, () => gateway.chat(unary))
-    const reply = await asked.promise
+    const reply = await arrival.promise
     await eventually(() => upstream.requests.length === answers.length)
     const settled = Promise.allSettled(answers)
     await gateway.stop({ drainMs: 300 })

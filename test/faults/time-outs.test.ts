@@ -76,9 +76,9 @@ interface TimedAnswer {
   readonly tookMs: number
 }
 
-async function timed(asked: Promise<Response>): Promise<TimedAnswer> {
+async function timed(pending: Promise<Response>): Promise<TimedAnswer> {
   const began = performance.now()
-  const response = await asked
+  const response = await pending
   const text = await response.text()
   return { status: response.status, text, tookMs: performance.now() - began }
 }

@@ -35,7 +35,7 @@ describe.each(protocols)("answers in %s", (protocol) => {
     fc.assert(
       fc.property(answers, (events) => {
         const written: MemberPaths = new Map()
-        for (const said of streamIn(protocol, events)) collectMembers(said, written)
+        for (const body of streamIn(protocol, events)) collectMembers(body, written)
         expect(membersOutside(written, all)).toEqual([])
       }),
       { numRuns: 200 },
@@ -47,7 +47,7 @@ describe.each(protocols)("answers in %s", (protocol) => {
     const found = recordedAnswers()
     for (const { response, events } of found) {
       collectMembers(wholeIn(protocol, response), written)
-      for (const said of streamIn(protocol, events)) collectMembers(said, written)
+      for (const body of streamIn(protocol, events)) collectMembers(body, written)
     }
     expect(found.length).toBeGreaterThan(600)
     expect(membersOutside(written, all)).toEqual([])

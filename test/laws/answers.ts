@@ -78,11 +78,11 @@ const ended = (candidate: number, finish: CandidateFinish): StreamEvent => ({
 
 /** What one candidate thinks and says comes in turn, its calls beside that and beside each other. */
 function speaking(index: number): fc.Arbitrary<StreamEvent[]> {
-  const spoken = fc.array(fc.oneof(text, reasoning), { maxLength: 3 })
+  const texts = fc.array(fc.oneof(text, reasoning), { maxLength: 3 })
   const calls = fc.nat(3).chain((many) => fc.tuple(...Array.from({ length: many }, (_, at) => call(`c${index}_${at}`))))
   const order = fc.array(fc.nat(3), { maxLength: 60 })
-  return fc.record({ spoken, calls, order, reason: fc.constantFrom(...REASONS) }).map((made) => {
-    const lanes = [made.spoken.map((each) => [...each]), ...made.calls.map((each) => [[...each]])]
+  return fc.record({ texts, calls, order, reason: fc.constantFrom(...REASONS) }).map((made) => {
+    const lanes = [made.texts.map((each) => [...each]), ...made.calls.map((each) => [[...each]])]
     const reason = made.calls.length > 0 && made.reason === "stop" ? "tool-calls" : made.reason
     const stopped = reason === "stop-sequence" ? { stopSequence: "END" } : {}
     return [...interleaved(lanes, { candidate: index, order: made.order }), ended(index, { reason, ...stopped })]
@@ -143,14 +143,14 @@ export const answers: fc.Arbitrary<StreamEvent[]> = fc
   .map(({ candidates, order, early, late, foreign, id }) => {
     const rest = candidates.map((events) => [...events])
     // Where there is only one answer, it is that of who speaks first.
-    const said: StreamEvent[] = rest[0]?.splice(0, 1) ?? []
-    for (const choice of order) said.push(...(rest[choice % rest.length]?.splice(0, 1) ?? []))
+    const next: StreamEvent[] = rest[0]?.splice(0, 1) ?? []
+    for (const choice of order) next.push(...(rest[choice % rest.length]?.splice(0, 1) ?? []))
     const strange: StreamEvent = { type: "foreign", protocol: "another", value: { type: "later" } }
     return [
       { type: "stream-start", ...(id !== null && { id }) } as const,
       ...(early ? [{ type: "usage", usage: early } as const] : []),
       ...(foreign ? [strange] : []),
-      ...said,
+      ...next,
       ...rest.flat(),
       ...(late ? [{ type: "usage", usage: late } as const] : []),
       { type: "stream-end" } as const,

@@ -82,8 +82,8 @@ export class DescriptionCheck {
     if (!isObject(value) || !isObject(schema.properties)) return false
     return ["type", "role"].some((tag) => {
       const described = isObject(schema.properties) ? schema.properties[tag] : undefined
-      const said = value[tag]
-      return isObject(described) && said !== undefined && !isOneOf(said, described)
+      const kind = value[tag]
+      return isObject(described) && kind !== undefined && !isOneOf(kind, described)
     })
   }
 
@@ -132,8 +132,8 @@ export class DescriptionCheck {
     }
     const isFree = additionalProperties === true || more !== undefined
     const open = isFree || (isBare && schema.type === "object" && additionalProperties !== false)
-    const isSaid = !isBare || additionalProperties !== undefined || schema.type === "object"
-    return { faults, known: new Set(Object.keys(described)), open: isSaid ? open : undefined }
+    const hasMembers = !isBare || additionalProperties !== undefined || schema.type === "object"
+    return { faults, known: new Set(Object.keys(described)), open: hasMembers ? open : undefined }
   }
 }
 
@@ -144,11 +144,11 @@ function schemas(value: Json | undefined): readonly Json[] {
 }
 
 function joined(parts: readonly SchemaFinding[]): SchemaFinding {
-  const said = parts.map(({ open }) => open).filter((open) => open !== undefined)
+  const open = parts.map(({ open }) => open).filter((open) => open !== undefined)
   return {
     faults: parts.flatMap(({ faults }) => faults),
     known: new Set(parts.flatMap(({ known }) => [...known])),
-    open: said.length === 0 ? undefined : said.includes(true),
+    open: open.length === 0 ? undefined : open.includes(true),
   }
 }
 

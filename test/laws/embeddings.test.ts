@@ -72,20 +72,20 @@ test("every embedding protocol is tested here", () => {
 
 describe.each(WIRES)("$protocol", ({ protocol, host, model = "upstream-model", path }) => {
   const codec = upstream(protocol)
-  const spoken = HOSTS[host]
+  const wire = HOSTS[host]
   const places = ingress("gemini-embed").settingPaths("batchEmbedContents")
 
   test("a request split in any way is valid for its host, and the vectors are the same", () => {
     fc.assert(
-      fc.property(request, fc.integer({ min: 1, max: 5 }), (said, most) => {
-        const limits = { inputs: Math.min(most, spoken.most) }
-        const { batches } = encodeEmbedding(said, { upstream: codec, model, limits, places })
+      fc.property(request, fc.integer({ min: 1, max: 5 }), (generated, most) => {
+        const limits = { inputs: Math.min(most, wire.most) }
+        const { batches } = encodeEmbedding(generated, { upstream: codec, model, limits, places })
         const responses = batches.map(({ body, inputs }) => {
-          const heard = spoken.hear(body, path ?? codec.operationFor(model).path)
+          const heard = wire.hear(body, path ?? codec.operationFor(model).path)
           expect(heard.inputs).toHaveLength(inputs)
-          return codec.decodeResponse(spoken.answer(heard.inputs, body) as JsonObject) ?? { vectors: [] }
+          return codec.decodeResponse(wire.answer(heard.inputs, body) as JsonObject) ?? { vectors: [] }
         })
-        const expected = said.inputs.map(({ content, dimensions = USUAL_DIMENSIONS }) =>
+        const expected = generated.inputs.map(({ content, dimensions = USUAL_DIMENSIONS }) =>
           vectorFor(content.kind === "text" ? content.text : "", dimensions),
         )
         expect(joinEmbeddingResponses(responses).vectors.map(floatsOf)).toEqual(expected)
@@ -95,17 +95,17 @@ describe.each(WIRES)("$protocol", ({ protocol, host, model = "upstream-model", p
 
   test("every setting that is not encoded is reported once, by the caller's path", () => {
     fc.assert(
-      fc.property(request, (said) => {
-        const limits = { inputs: spoken.most }
-        const { batches, losses } = encodeEmbedding(said, { upstream: codec, model, limits, places })
+      fc.property(request, (generated) => {
+        const limits = { inputs: wire.most }
+        const { batches, losses } = encodeEmbedding(generated, { upstream: codec, model, limits, places })
         const written = JSON.stringify(batches.map(({ body }) => body))
         const named = losses.map(({ path: at }) => at)
         if (!written.includes("somebody")) expect(named).toContain("endUser")
-        for (const { title } of said.inputs) {
+        for (const { title } of generated.inputs) {
           if (title !== undefined && !written.includes(JSON.stringify(title)))
             expect(named).toContain("requests[].title")
         }
-        if (said.inputs.some(({ extra }) => extra) && !written.includes("autoTruncate")) {
+        if (generated.inputs.some(({ extra }) => extra) && !written.includes("autoTruncate")) {
           expect(named).toContain("autoTruncate")
         }
         expect(new Set(losses.map((loss) => JSON.stringify(loss))).size).toBe(losses.length)
@@ -115,9 +115,9 @@ describe.each(WIRES)("$protocol", ({ protocol, host, model = "upstream-model", p
 
   test("every task type is encoded distinctly or reported as a loss of meaning", () => {
     const words = TASKS.map((task) => {
-      const said = { inputs: [{ content: { kind: "text" as const, text: "x" }, task }] }
+      const taskRequest = { inputs: [{ content: { kind: "text" as const, text: "x" }, task }] }
       const limits = { inputs: 1 }
-      const { batches, losses } = encodeEmbedding(said, { upstream: codec, model, limits, places })
+      const { batches, losses } = encodeEmbedding(taskRequest, { upstream: codec, model, limits, places })
       if (losses.length > 0)
         expect(losses.map(({ weight, path: at }) => [weight, at])).toEqual([["meaning", "requests[].taskType"]])
       return losses.length > 0 ? undefined : JSON.stringify(batches[0]?.body)
@@ -136,9 +136,9 @@ describe.each(WIRES)("$protocol", ({ protocol, host, model = "upstream-model", p
 describe("an embedding request in its own protocol", () => {
   const envelope = { does: "generate" as const, rest: "", query: "", headers: {} }
   const again = (protocol: string, body: JsonObject): JsonObject | undefined => {
-    const said = ingress(protocol).decodeRequest(body, envelope)
+    const decoded = ingress(protocol).decodeRequest(body, envelope)
     const limits = { inputs: 100 }
-    return encodeEmbedding(said, { upstream: upstream(protocol), model: "m", limits, places: {} }).batches[0]?.body
+    return encodeEmbedding(decoded, { upstream: upstream(protocol), model: "m", limits, places: {} }).batches[0]?.body
   }
 
   test("an OpenAI embedding request stays the same in its own protocol, except for base64", () => {

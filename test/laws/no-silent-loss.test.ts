@@ -14,7 +14,7 @@ interface EncodedText {
   readonly losses: readonly Loss[]
 }
 
-function say(
+function encodeText(
   request: ChatRequest,
   { upstream, minter = "nobody" }: { upstream: UpstreamCodec; minter?: string },
 ): EncodedText | undefined {
@@ -37,24 +37,24 @@ function say(
 }
 
 /** What a part says that must not be lost, and where it stood. */
-function sayings(part: ContentPart): { said: string; at: string }[] {
+function piecesOf(part: ContentPart): { content: string; at: string }[] {
   const at = part.at ?? ""
-  if (part.kind === "text" || part.kind === "reasoning") return [{ said: part.text, at }]
+  if (part.kind === "text" || part.kind === "reasoning") return [{ content: part.text, at }]
   if (part.kind === "tool-call")
     return [
-      { said: part.arguments, at },
-      { said: part.name, at },
+      { content: part.arguments, at },
+      { content: part.name, at },
     ]
-  if (part.kind === "tool-result") return part.parts.flatMap(sayings)
-  if (part.kind === "media" && part.source.at === "inline") return [{ said: part.source.base64, at }]
+  if (part.kind === "tool-result") return part.parts.flatMap(piecesOf)
+  if (part.kind === "media" && part.source.at === "inline") return [{ content: part.source.base64, at }]
   return []
 }
 
 /** As text inside JSON, once more inside JSON, or as an object. */
-function isSaid(said: string, text: string): boolean {
-  const inner = JSON.stringify(said).slice(1, -1)
+function contains(content: string, text: string): boolean {
+  const inner = JSON.stringify(content).slice(1, -1)
   if (text.includes(inner) || text.includes(JSON.stringify(inner).slice(1, -1))) return true
-  return said.startsWith("{") && text.includes(JSON.stringify(JSON.parse(said)))
+  return content.startsWith("{") && text.includes(JSON.stringify(JSON.parse(content)))
 }
 
 const covers = (losses: readonly Loss[], at: string) =>
@@ -64,16 +64,16 @@ describe.each([...codecs.upstream])("a request encoded in %s", (_, upstream) => 
   test("every piece of a conversation is encoded or reported as a loss", () => {
     fc.assert(
       fc.property(conversations(), (request) => {
-        const said = say(request, { upstream })
-        if (!said) return
+        const encoded = encodeText(request, { upstream })
+        if (!encoded) return
         const parts = [...request.instructions, ...request.turns.flatMap((turn) => turn.parts)]
-        for (const { said: piece, at } of parts.flatMap(sayings)) {
-          const told = isSaid(piece, said.text) || covers(said.losses, at)
-          expect(told ? "told" : `${at}: ${piece} is nowhere`).toBe("told")
+        for (const { content: piece, at } of parts.flatMap(piecesOf)) {
+          const isKept = contains(piece, encoded.text) || covers(encoded.losses, at)
+          expect(isKept ? "told" : `${at}: ${piece} is nowhere`).toBe("told")
         }
         for (const tool of request.tools) {
-          const told = said.text.includes(tool.name) || covers(said.losses, tool.at ?? "")
-          expect(told ? "told" : `${tool.at} is nowhere`).toBe("told")
+          const isKept = encoded.text.includes(tool.name) || covers(encoded.losses, tool.at ?? "")
+          expect(isKept ? "told" : `${tool.at} is nowhere`).toBe("told")
         }
       }),
     )
@@ -82,12 +82,12 @@ describe.each([...codecs.upstream])("a request encoded in %s", (_, upstream) => 
   test("every tool result keeps its call", () => {
     fc.assert(
       fc.property(conversations(), (request) => {
-        const said = say(request, { upstream })
-        if (!said) return
+        const encoded = encodeText(request, { upstream })
+        if (!encoded) return
         const calls = request.turns.flatMap(({ parts }) =>
           parts.flatMap((part) => (part.kind === "tool-call" ? part.id : [])),
         )
-        for (const id of calls) expect(said.text.split(`"${id}"`).length - 1).toBeGreaterThanOrEqual(2)
+        for (const id of calls) expect(encoded.text.split(`"${id}"`).length - 1).toBeGreaterThanOrEqual(2)
       }),
     )
   })
@@ -95,14 +95,14 @@ describe.each([...codecs.upstream])("a request encoded in %s", (_, upstream) => 
   test("each cache mark is encoded or reported as a loss", () => {
     fc.assert(
       fc.property(conversations(), (request) => {
-        const said = say(request, { upstream })
-        if (!said) return
+        const encoded = encodeText(request, { upstream })
+        if (!encoded) return
         const places = [...request.instructions, ...request.turns.flatMap((turn) => turn.parts)].flatMap(markedPlaces)
         for (const at of places) {
-          const without = say(withoutMark(request, at), { upstream })
+          const without = encodeText(withoutMark(request, at), { upstream })
           if (!without) continue
-          const told = said.text !== without.text || said.losses.length > without.losses.length
-          expect(told ? "told" : `the mark of ${at} is nowhere`).toBe("told")
+          const isKept = encoded.text !== without.text || encoded.losses.length > without.losses.length
+          expect(isKept ? "told" : `the mark of ${at} is nowhere`).toBe("told")
         }
       }),
     )
@@ -118,16 +118,16 @@ describe.each([...codecs.upstream])("a request encoded in %s", (_, upstream) => 
     fc.assert(
       fc.property(conversations(), settings, (request, wished) => {
         const chosen = Object.fromEntries(Object.entries(wished).filter(([name]) => isTaken(name))) as ChatSettings
-        const all = say({ ...request, settings: chosen }, { upstream })
+        const all = encodeText({ ...request, settings: chosen }, { upstream })
         if (!all) return
         for (const name of Object.keys(chosen) as (keyof ChatSettings)[]) {
           if (idle(name, chosen[name])) continue
           if (name === "parallelToolCalls" && request.toolChoice?.mode === "none") continue
           const { [name]: _left, ...others } = chosen
-          const without = say({ ...request, settings: others }, { upstream })
+          const without = encodeText({ ...request, settings: others }, { upstream })
           if (!without) continue
-          const told = all.text !== without.text || JSON.stringify(all.losses) !== JSON.stringify(without.losses)
-          expect(told ? "told" : `${name} is nowhere`).toBe("told")
+          const isKept = all.text !== without.text || JSON.stringify(all.losses) !== JSON.stringify(without.losses)
+          expect(isKept ? "told" : `${name} is nowhere`).toBe("told")
         }
       }),
     )
@@ -137,13 +137,13 @@ describe.each([...codecs.upstream])("a request encoded in %s", (_, upstream) => 
     for (const [name, { fate }] of Object.entries(upstream.fates)) {
       const value = ONE_OF_EACH[name as keyof ChatSettings]
       const request = { ...PLAIN, settings: { [name]: value } }
-      const said = say(request, { upstream })
-      const plain = say(PLAIN, { upstream })
-      const seen = !said
+      const encoded = encodeText(request, { upstream })
+      const plain = encodeText(PLAIN, { upstream })
+      const seen = !encoded
         ? "refused"
-        : said.text !== plain?.text
+        : encoded.text !== plain?.text
           ? "said"
-          : said.losses.length > 0
+          : encoded.losses.length > 0
             ? "dropped"
             : "nothing"
       const allowed = {

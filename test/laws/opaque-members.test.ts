@@ -88,7 +88,7 @@ function faultsIn(protocol: string, events: readonly StreamEvent[]): string[] {
     events.flatMap((event) => mended.push(event)),
   )
   const whole = wholeIn(protocol, restoreResponse(assembleResponse(events), mending))
-  return [whole, ...stream].flatMap((said) => opaqueFaults(protocol, said))
+  return [whole, ...stream].flatMap((body) => opaqueFaults(protocol, body))
 }
 
 describe.each(protocols)("opaque members in %s", (protocol) => {
@@ -155,10 +155,10 @@ describe("call ids in a request", () => {
           },
           { toolName: /^\w+$/, callId },
         )
-        const [called, told] = request.turns.map(({ parts: [part] }) => part)
+        const [called, result] = request.turns.map(({ parts: [part] }) => part)
         const calledId = called?.kind === "tool-call" ? called.id : ""
         expect(fits(calledId, format)).toBe(true)
-        expect(told?.kind === "tool-result" && told.callId).toBe(calledId)
+        expect(result?.kind === "tool-result" && result.callId).toBe(calledId)
       }),
     )
   })

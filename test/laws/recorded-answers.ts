@@ -58,21 +58,21 @@ function readAnswer(recording: RecordedExchange, protocol: string): Omit<Recorde
 function eventsOf({ id, candidates, usage }: ChatResponse): StreamEvent[] {
   const events: StreamEvent[] = [{ type: "stream-start", ...(id !== undefined && { id }) }]
   for (const { index: candidate, parts, finish, logprobs } of candidates) {
-    for (const [part, said] of parts.entries()) {
+    for (const [part, content] of parts.entries()) {
       const at = { candidate, part }
-      const sealed = "sealed" in said && said.sealed ? { sealed: said.sealed } : {}
-      if (said.kind === "tool-call") {
-        const { arguments: text, at: _, cacheMark: __, extra: ___, ...start } = said
+      const sealed = "sealed" in content && content.sealed ? { sealed: content.sealed } : {}
+      if (content.kind === "tool-call") {
+        const { arguments: text, at: _, cacheMark: __, extra: ___, ...start } = content
         events.push({ type: "part-start", ...at, start }, { type: "part-delta", ...at, text })
-      } else if (said.kind === "reasoning") {
-        events.push({ type: "part-start", ...at, start: { kind: "reasoning", form: said.form } })
-        events.push({ type: "part-delta", ...at, text: said.text })
-      } else if (said.kind === "text" || said.kind === "refusal") {
-        events.push({ type: "part-start", ...at, start: { kind: said.kind } })
-        events.push({ type: "part-delta", ...at, text: said.text })
-        const citations = said.kind === "text" ? (said.citations ?? []) : []
+      } else if (content.kind === "reasoning") {
+        events.push({ type: "part-start", ...at, start: { kind: "reasoning", form: content.form } })
+        events.push({ type: "part-delta", ...at, text: content.text })
+      } else if (content.kind === "text" || content.kind === "refusal") {
+        events.push({ type: "part-start", ...at, start: { kind: content.kind } })
+        events.push({ type: "part-delta", ...at, text: content.text })
+        const citations = content.kind === "text" ? (content.citations ?? []) : []
         for (const citation of citations) events.push({ type: "part-cite", ...at, citation })
-      } else events.push({ type: "part-start", ...at, start: { kind: "whole", part: said } })
+      } else events.push({ type: "part-start", ...at, start: { kind: "whole", part: content } })
       events.push({ type: "part-end", ...at, ...sealed })
     }
     if (logprobs) events.push({ type: "logprobs", candidate, tokens: logprobs })
@@ -83,8 +83,8 @@ function eventsOf({ id, candidates, usage }: ChatResponse): StreamEvent[] {
 }
 
 export function encodeContext(): ClientResponseContext {
-  const asked = { model: "a/b", tools: [], settings: {}, stream: true, routing: { fallback: [] } }
-  const usual = { asked, unixTime: 1_700_000_000, usageAsked: true, framing: "events" } as const
+  const request = { model: "a/b", tools: [], settings: {}, stream: true, routing: { fallback: [] } }
+  const usual = { asked: request, unixTime: 1_700_000_000, usageAsked: true, framing: "events" } as const
   return { id: "abcdefghijklmnopqrstuvwx", model: "a/b", ...usual, losses: [] }
 }
 
@@ -109,8 +109,8 @@ export function dataIn(text: string): JsonObject[] {
   return [...sse.push(text), ...sse.finish()].flatMap(({ data }) => {
     if (data === undefined || data.trim() === "[DONE]" || data.trim() === "") return []
     try {
-      const said: unknown = JSON.parse(decodeByteText(data))
-      return isObject(said) ? [said] : []
+      const parsed: unknown = JSON.parse(decodeByteText(data))
+      return isObject(parsed) ? [parsed] : []
     } catch {
       // Some recordings end in the midst of an event.
       return []

@@ -37,23 +37,23 @@ describe("the check by a description", () => {
     },
   })
   const faults = (value: Json) => check.faults(value, "Request")
-  const said = { type: "text", text: "hi" }
+  const textPart = { type: "text", text: "hi" }
 
   test.each<Json>([
-    { parts: [said] },
-    { parts: [said, { type: "image", url: null }], limit: null, labels: { a: "b" }, free: { any: ["thing"] } },
+    { parts: [textPart] },
+    { parts: [textPart, { type: "image", url: null }], limit: null, labels: { a: "b" }, free: { any: ["thing"] } },
   ])("a body that matches the description has no faults: %j", (value) => expect(faults(value)).toEqual([]))
 
   test.each<[fault: string, value: Json]>([
     ["$: parts is missing", {}],
     ["$.parts: must have 1 items at least, but it is []", { parts: [] }],
     ["$.parts[0]: text is missing", { parts: [{ type: "text" }] }],
-    ["$.parts[0].mood: nobody knows it", { parts: [{ ...said, mood: "good" }] }],
+    ["$.parts[0].mood: nobody knows it", { parts: [{ ...textPart, mood: "good" }] }],
     ["$.parts[0].extra: nobody knows it", { parts: [{ type: "image", url: "u", extra: 1 }] }],
-    ['$.limit: none of the alternatives is "many"', { parts: [said], limit: "many" }],
-    ["$.limit: must be 1 at least, but it is 0", { parts: [said], limit: 0 }],
-    ['$.labels.a: must be 3 characters at most, but it is "long"', { parts: [said], labels: { a: "long" } }],
-    ['$.free: must be "object", but it is []', { parts: [said], free: [] }],
+    ['$.limit: none of the alternatives is "many"', { parts: [textPart], limit: "many" }],
+    ["$.limit: must be 1 at least, but it is 0", { parts: [textPart], limit: 0 }],
+    ['$.labels.a: must be 3 characters at most, but it is "long"', { parts: [textPart], labels: { a: "long" } }],
+    ['$.free: must be "object", but it is []', { parts: [textPart], free: [] }],
   ])("a body that does not match the description has the fault %s", (fault, value) =>
     expect(faults(value)).toEqual([fault]),
   )

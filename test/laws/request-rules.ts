@@ -84,8 +84,8 @@ function responsesFaults({ input, tools, text }: JsonObject): string[] {
 }
 
 /** Whoever wants JSON, and has no schema for it, must say the word. */
-function saysJson(said: Json | undefined): boolean {
-  return /json/i.test(JSON.stringify(said ?? ""))
+function saysJson(value: Json | undefined): boolean {
+  return /json/i.test(JSON.stringify(value ?? ""))
 }
 
 function emptyList(name: string, value: Json | undefined): string[] {
@@ -176,20 +176,20 @@ const DATA = ["text", "inlineData", "fileData", "functionCall", "functionRespons
 const MORE_DATA = ["codeExecutionResult", "toolCall", "toolResponse"]
 
 function geminiFaults({ contents, systemInstruction, tools }: JsonObject): string[] {
-  const said = objects(contents)
-  const faults = said.length === 0 ? ["no contents"] : emptyList("tools", tools)
-  for (const [index, { role, parts }] of said.entries()) {
+  const turns = objects(contents)
+  const faults = turns.length === 0 ? ["no contents"] : emptyList("tools", tools)
+  for (const [index, { role, parts }] of turns.entries()) {
     if (objects(parts).length === 0) faults.push("a content of nothing")
     if (role !== "user" && role !== "model") faults.push(`a content of ${role}`)
     for (const part of objects(parts)) {
       const kinds = [...DATA, ...MORE_DATA].filter((kind) => part[kind] !== undefined)
       if (kinds.length !== 1) faults.push(`a part of ${Object.keys(part)}`)
-      const before = objects(said[index - 1]?.parts)
+      const before = objects(turns[index - 1]?.parts)
       if (part.functionResponse !== undefined && !before.some(({ functionCall }) => functionCall !== undefined))
         faults.push("a result that stands not right behind its call")
     }
     const calls = objects(parts).some(({ functionCall }) => functionCall !== undefined)
-    if (calls && index > 0 && said[index - 1]?.role !== "user")
+    if (calls && index > 0 && turns[index - 1]?.role !== "user")
       faults.push("a call that stands not right behind the user")
   }
   if (isObject(systemInstruction) && objects(systemInstruction.parts).length === 0) faults.push("no instruction")

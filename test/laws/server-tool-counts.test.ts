@@ -30,25 +30,25 @@ function streamWith(server_tool_use: object): string {
 const upstream = codecs.upstream.get("anthropic-messages")
 if (!upstream) throw new Error("nobody reads messages")
 
-function whole(protocol: string, answer: JsonObject): { said: JsonObject[]; losses: Losses } {
+function whole(protocol: string, answer: JsonObject): { bodies: JsonObject[]; losses: Losses } {
   const response = upstream?.decodeResponse(answer, DECODING)
   const context = encodeContext()
   if (!response) throw new Error("no answer")
-  return { said: [codecs.ingress.get(protocol)?.encodeResponse(response, context) ?? {}], losses: context.losses }
+  return { bodies: [codecs.ingress.get(protocol)?.encodeResponse(response, context) ?? {}], losses: context.losses }
 }
 
-function streamed(protocol: string, text: string): { said: JsonObject[]; losses: Losses } {
+function streamed(protocol: string, text: string): { bodies: JsonObject[]; losses: Losses } {
   const context = encodeContext()
   const decoder = upstream?.decodeStream(DECODING)
   const writer = codecs.ingress.get(protocol)?.encodeStream(context)
   const events = decodeSse()
     .push(text)
     .flatMap((frame) => decoder?.push(frame) ?? [])
-  return { said: dataIn(events.flatMap((event) => writer?.push(event) ?? []).join("")), losses: context.losses }
+  return { bodies: dataIn(events.flatMap((event) => writer?.push(event) ?? []).join("")), losses: context.losses }
 }
 
-const isTold = (said: readonly JsonObject[]) =>
-  said.some(({ usage }) => isObject(usage) && Bun.deepEquals(usage.server_tool_use, COUNTS))
+const showsCounts = (bodies: readonly JsonObject[]) =>
+  bodies.some(({ usage }) => isObject(usage) && Bun.deepEquals(usage.server_tool_use, COUNTS))
 
 describe.each([...codecs.ingress.keys()])("counts of a provider's tools in %s", (protocol) => {
   const isOwn = protocol === "anthropic-messages"
@@ -57,9 +57,9 @@ describe.each([...codecs.ingress.keys()])("counts of a provider's tools in %s", 
     ["whole", () => whole(protocol, answerWith(COUNTS))],
     ["streamed", () => streamed(protocol, streamWith(COUNTS))],
   ])("counts of a provider's tools are shown or reported as a loss, once, in an answer that is %s", (_, read) => {
-    const { said, losses } = read()
+    const { bodies, losses } = read()
     const named = losses.filter(({ path }) => path === "usage.server_tool_use")
-    expect([isTold(said), named.length]).toEqual(isOwn ? [true, 0] : [false, 1])
+    expect([showsCounts(bodies), named.length]).toEqual(isOwn ? [true, 0] : [false, 1])
     if (!isOwn) expect(named[0]).toMatchObject({ weight: "hint", how: "dropped" })
   })
 

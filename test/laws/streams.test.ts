@@ -29,22 +29,22 @@ const checked = (check: (frames: readonly string[]) => void) => (frames: readonl
   return []
 }
 
-const SAYABLE: Readonly<Record<string, StreamTraits>> = {
+const TRAITS: Readonly<Record<string, StreamTraits>> = {
   "openai-chat": { grammar: checked(checkChat), several: true, refuses: true },
   "openai-responses": { grammar: checked(checkResponses), several: false, refuses: true },
   "anthropic-messages": { grammar: (frames) => grammarFaults(frames.join("")), several: false, refuses: false },
   "gemini-generate": { grammar: breaches, several: true, refuses: false },
 }
 
-function sayableIn(protocol: string): StreamTraits {
-  const sayable = SAYABLE[protocol]
-  if (!sayable) throw new Error(`nobody knows what can be said in ${protocol}`)
-  return sayable
+function traitsOf(protocol: string): StreamTraits {
+  const traits = TRAITS[protocol]
+  if (!traits) throw new Error(`nobody knows what can be said in ${protocol}`)
+  return traits
 }
 
 function context(): ClientResponseContext {
-  const asked = { model: "a/b", tools: [], settings: {}, stream: true, routing: { fallback: [] } }
-  const usual = { asked, unixTime: 1_700_000_000, usageAsked: true, framing: "events", losses: [] } as const
+  const request = { model: "a/b", tools: [], settings: {}, stream: true, routing: { fallback: [] } }
+  const usual = { asked: request, unixTime: 1_700_000_000, usageAsked: true, framing: "events", losses: [] } as const
   return { id: "abcdefghijklmnopqrstuvwx", model: "a/b", ...usual, losses: [] }
 }
 
@@ -72,23 +72,23 @@ function foldFor(events: readonly StreamEvent[], { several }: StreamTraits): Cha
 }
 
 /** What of an answer every protocol has words for. */
-function said({ candidates, usage }: ChatResponse, { several, refuses }: StreamTraits) {
+function contentOf({ candidates, usage }: ChatResponse, { several, refuses }: StreamTraits) {
   const { input = 0, cacheRead = 0, cacheWrite = 0, output = 0, reasoning = 0 } = usage ?? {}
   return {
-    candidates: (several ? candidates : candidates.slice(0, 1)).map((each) => saidBy(each, refuses)),
+    candidates: (several ? candidates : candidates.slice(0, 1)).map((each) => candidateContent(each, refuses)),
     usage: { read: input + cacheRead + cacheWrite, cached: cacheRead, written: output + reasoning },
   }
 }
 
-function saidBy({ parts, finish }: ResponseCandidate, refuses: boolean) {
-  const told = { text: "", refusal: "", reasoning: "" }
+function candidateContent({ parts, finish }: ResponseCandidate, refuses: boolean) {
+  const texts = { text: "", refusal: "", reasoning: "" }
   const calls: unknown[] = []
   for (const part of parts) {
     if (part.kind === "tool-call") calls.push({ id: part.id, name: part.name, input: JSON.parse(part.arguments) })
-    else if (part.kind === "text" || part.kind === "reasoning") told[part.kind] += part.text.replaceAll("\n", "")
-    else if (part.kind === "refusal") told[refuses ? "refusal" : "text"] += part.text
+    else if (part.kind === "text" || part.kind === "reasoning") texts[part.kind] += part.text.replaceAll("\n", "")
+    else if (part.kind === "refusal") texts[refuses ? "refusal" : "text"] += part.text
   }
-  return { ...told, calls, finish: endOf(finish?.reason, calls.length > 0) }
+  return { ...texts, calls, finish: endOf(finish?.reason, calls.length > 0) }
 }
 
 /** Each source once: some protocols list them apart from what is said. */
@@ -104,19 +104,19 @@ function endOf(reason: string | undefined, calls: boolean): string {
   return calls ? "tool-calls" : "stop"
 }
 
-const spoken = [...codecs.ingress.keys()]
+const clientProtocols = [...codecs.ingress.keys()]
 
-describe.each(spoken)("a stream in %s", (protocol) => {
-  const sayable = sayableIn(protocol)
+describe.each(clientProtocols)("a stream in %s", (protocol) => {
+  const traits = traitsOf(protocol)
 
   test("a stream obeys the protocol's order and is decoded to the same answer", () => {
     fc.assert(
       fc.property(answers, (events) => {
         const frames = write(protocol, events)
-        expect(sayable.grammar(frames)).toEqual([])
+        expect(traits.grammar(frames)).toEqual([])
         const back = read(protocol, [frames.join("")])
         expect(back.at(-1)).toEqual({ type: "stream-end" })
-        expect(said(assembleResponse(back), sayable)).toEqual(said(foldFor(events, sayable), sayable))
+        expect(contentOf(assembleResponse(back), traits)).toEqual(contentOf(foldFor(events, traits), traits))
       }),
       { numRuns: 300 },
     )
@@ -145,7 +145,7 @@ describe.each(spoken)("a stream in %s", (protocol) => {
         const whole = body && decodeResponse?.(JSON.parse(JSON.stringify(body)), DECODING)
         if (!whole) throw new Error("it is no answer of the protocol")
         const streamed = assembleResponse(read(protocol, [write(protocol, events).join("")]))
-        expect(said(whole, sayable)).toEqual(said(streamed, sayable))
+        expect(contentOf(whole, traits)).toEqual(contentOf(streamed, traits))
       }),
       { numRuns: 150 },
     )
@@ -165,17 +165,20 @@ describe.each(spoken)("a stream in %s", (protocol) => {
     )
   })
 
-  test.each(spoken.filter((each) => each !== protocol))("a stream is translated into %s without change", (other) => {
-    const theirs = sayableIn(other)
-    fc.assert(
-      fc.property(answers, (events) => {
-        const arrived = read(protocol, [write(protocol, events).join("")])
-        const frames = write(other, arrived)
-        expect(theirs.grammar(frames)).toEqual([])
-        const again = assembleResponse(read(other, [frames.join("")]))
-        expect(said(again, theirs)).toEqual(said(foldFor(arrived, theirs), theirs))
-      }),
-      { numRuns: 80 },
-    )
-  })
+  test.each(clientProtocols.filter((each) => each !== protocol))(
+    "a stream is translated into %s without change",
+    (other) => {
+      const theirs = traitsOf(other)
+      fc.assert(
+        fc.property(answers, (events) => {
+          const arrived = read(protocol, [write(protocol, events).join("")])
+          const frames = write(other, arrived)
+          expect(theirs.grammar(frames)).toEqual([])
+          const again = assembleResponse(read(other, [frames.join("")]))
+          expect(contentOf(again, theirs)).toEqual(contentOf(foldFor(arrived, theirs), theirs))
+        }),
+        { numRuns: 80 },
+      )
+    },
+  )
 })

@@ -93,9 +93,9 @@ afterAll(() => {
 })
 
 /** Undefined where the caller is told that it cannot be said. */
-function unlessRefused<Said>(protocol: string, say: () => Said): Said | undefined {
+function unlessRefused<Result>(protocol: string, encode: () => Result): Result | undefined {
   try {
-    return say()
+    return encode()
   } catch (thrown) {
     if (!(thrown instanceof GatewayError) || thrown.owner !== "caller") throw thrown
     refused(protocol, thrown.message)
@@ -138,11 +138,11 @@ function contexts(protocol: string): fc.Arbitrary<EncodeOptions> {
 
 describe.each([...codecs.upstream])("a request encoded in %s", (protocol, upstream) => {
   const valid = (request: ChatRequest, context: EncodeOptions): "sent" | "refused" => {
-    const said = unlessRefused(protocol, () =>
+    const body = unlessRefused(protocol, () =>
       upstream.encodeRequest(fitNames(request, upstream).request, { ...context, losses: [] }),
     )
-    if (!said) return "refused"
-    expect(faultsOf(protocol, { body: wired(said), model: context.model })).toEqual([])
+    if (!body) return "refused"
+    expect(faultsOf(protocol, { body: wired(body), model: context.model })).toEqual([])
     return "sent"
   }
   const holds = (request: ChatRequest, context: EncodeOptions) => void valid(request, context)
@@ -216,9 +216,9 @@ function translatedFaults({ protocol, body, envelope }: ClientRequest, to: strin
   }
   try {
     protocols.find(({ id }) => id === protocol)?.readRequest(body, envelope)
-    const said = translateRequest(body, task, codecs)
-    if ("wanted" in said) throw new Error("the lane needs media and has no fetcher")
-    return faultsOf(to, { body: JSON.parse(said.body), model })
+    const translated = translateRequest(body, task, codecs)
+    if ("wanted" in translated) throw new Error("the lane needs media and has no fetcher")
+    return faultsOf(to, { body: JSON.parse(translated.body), model })
   } catch (thrown) {
     if (!(thrown instanceof GatewayError) || thrown.owner !== "caller") throw thrown
     refused(`${protocol} to ${to}`, thrown.message)

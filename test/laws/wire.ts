@@ -101,9 +101,9 @@ function captured(): ClientRequest[] {
   })
   return sent.flatMap(({ label, client, url, body, body_skeleton }) => {
     const [, protocol] = PATHS.find(([path]) => path.test(String(url))) ?? []
-    const said: unknown = typeof body === "string" && protocol ? JSON.parse(body) : body_skeleton
-    if (protocol === undefined || !isObject(said)) return []
-    return [{ source: String(label ?? client), protocol, body: said, envelope: envelopeOf(protocol, String(url)) }]
+    const content: unknown = typeof body === "string" && protocol ? JSON.parse(body) : body_skeleton
+    if (protocol === undefined || !isObject(content)) return []
+    return [{ source: String(label ?? client), protocol, body: content, envelope: envelopeOf(protocol, String(url)) }]
   })
 }
 

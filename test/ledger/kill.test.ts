@@ -56,10 +56,12 @@ test("a kill loses no durable entry and charges none twice", async () => {
   const ledger = new Ledger({ table: store.ledger })
   ledger.recover()
   expect(await ledger.verify()).toEqual([])
-  const told = logged(log)
-  const held = new Map(told.flatMap(([word, id = "", nano = ""]) => (word === "held" ? [[id, BigInt(nano)]] : [])))
+  const acknowledged = logged(log)
+  const held = new Map(
+    acknowledged.flatMap(([word, id = "", nano = ""]) => (word === "held" ? [[id, BigInt(nano)]] : [])),
+  )
   const settled = new Map(
-    told.flatMap(([word, id = "", nano = ""]) => (word === "settled" ? [[id, BigInt(nano)]] : [])),
+    acknowledged.flatMap(([word, id = "", nano = ""]) => (word === "settled" ? [[id, BigInt(nano)]] : [])),
   )
   expect(settled.size).toBeGreaterThan(CYCLES * 16)
   let recovered = 0

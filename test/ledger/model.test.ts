@@ -108,9 +108,9 @@ class LedgerWorld {
     // Something is always written, so that notes are.
     const all = [...both, { real: () => this.ledger.release("nobody"), plain: () => RELEASED }]
     const answers = await Promise.all(all.map(({ real }) => answerOf(real)))
-    const isTold = answers.some((answer) => (answer as { refused?: string })?.refused === "store_unavailable")
+    const isUnavailable = answers.some((answer) => (answer as { refused?: string })?.refused === "store_unavailable")
     // A rollback that fails is done later, and nobody has to know.
-    if (faults.happened && isTold) {
+    if (faults.happened && isUnavailable) {
       const expected = [{ refused: "store_unavailable" }, { refused: "fault" }]
       for (const answer of answers) if (answer !== undefined) expect(expected).toContainEqual(answer as never)
     } else {

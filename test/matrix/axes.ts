@@ -42,7 +42,7 @@ export const FEATURES = {
 export type MatrixFeature = keyof typeof FEATURES
 export const FEATURE_NAMES = Object.keys(FEATURES) as MatrixFeature[]
 
-export function isSpokenBy(feature: MatrixFeature, client: ClientProtocol): boolean {
+export function isSupportedBy(feature: MatrixFeature, client: ClientProtocol): boolean {
   const { clients }: FeatureRules = FEATURES[feature]
   return clients?.includes(client) ?? true
 }

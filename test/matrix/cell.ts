@@ -54,8 +54,8 @@ export class MatrixCell {
   }
 
   /** Says it and is answered, or the cell ends here. */
-  async say(ask: MatrixRequest, saying: ExchangeScript): Promise<ExchangeResult> {
-    const { reply, failure, pieces } = await this.hear(ask, saying)
+  async exchange(ask: MatrixRequest, script: ExchangeScript): Promise<ExchangeResult> {
+    const { reply, failure, pieces } = await this.send(ask, script)
     const [heard] = this.host.heard
     if (failure?.status === 400 && failure.code === "unsupported_parameter") {
       this.seen("requests at the upstream, of a call that is refused", this.host.heard.length).is(0)
@@ -66,16 +66,16 @@ export class MatrixCell {
     const { upstream } = this.name
     this.seen("number of requests at the upstream", this.host.heard.length).is(1)
     this.seen("model at the upstream", heard.model).is(SERVED[upstream].model)
-    this.seen("stream at the upstream", heard.stream).is(saying.stream)
-    if (saying.stream) this.seen("text in pieces", pieces.join("")).is(reply.text)
-    if (!saying.mayLose && !this.isRelayed) this.seen("losses", reply.losses).is(undefined)
+    this.seen("stream at the upstream", heard.stream).is(script.stream)
+    if (script.stream) this.seen("text in pieces", pieces.join("")).is(reply.text)
+    if (!script.mayLose && !this.isRelayed) this.seen("losses", reply.losses).is(undefined)
     return { reply, heard, pieces }
   }
 
   /** Says it, whatever comes of it. */
-  async hear(ask: MatrixRequest, { answer, stream }: ExchangeScript): Promise<ClientOutcome> {
+  async send(ask: MatrixRequest, { answer, stream }: ExchangeScript): Promise<ClientOutcome> {
     this.host.willAnswer(answer)
-    const outcome = await this.client.say(ask, { stream })
+    const outcome = await this.client.send(ask, { stream })
     for (const fault of this.host.faults) this.problems.push(`the upstream got ${fault}`)
     return outcome
   }
@@ -123,6 +123,6 @@ function plain(value: unknown): unknown {
 }
 
 function shown(value: unknown): string {
-  const said = typeof value === "string" ? value : JSON.stringify(value)
-  return said === undefined || said.length <= 600 ? String(said) : `${said.slice(0, 600)}…`
+  const shown = typeof value === "string" ? value : JSON.stringify(value)
+  return shown === undefined || shown.length <= 600 ? String(shown) : `${shown.slice(0, 600)}…`
 }

@@ -3,7 +3,7 @@
 /** What a driver says with its library. */
 export interface MatrixRequest {
   readonly instructions?: string
-  readonly turns: readonly AskedTurn[]
+  readonly turns: readonly RequestTurn[]
   readonly tools?: readonly MatrixTool[]
   readonly forcedTool?: string
   readonly format?: { readonly name: string; readonly schema: MatrixJson }
@@ -34,12 +34,12 @@ export interface RemoteCall {
   readonly output: string
 }
 
-export type AskedTurn =
+export type RequestTurn =
   | { readonly by: "user"; readonly parts: readonly UserPart[] }
   | { readonly by: "assistant"; readonly text: string }
   /** An earlier answer, in the library's own objects. */
   | { readonly by: "assistant"; readonly echo: unknown }
-  | { readonly by: "tools"; readonly results: readonly AskedResult[] }
+  | { readonly by: "tools"; readonly results: readonly ToolResultInput[] }
 
 export type UserPart =
   | { readonly text: string }
@@ -58,7 +58,7 @@ export interface MatrixTool {
   readonly schema: MatrixJson
 }
 
-export interface AskedResult {
+export interface ToolResultInput {
   readonly call: MatrixToolCall
   readonly text: string
   readonly image?: MediaFile

@@ -1,5 +1,5 @@
 // Runs cells, one after the other: an upstream has one answer to give at a time.
-import { type CellName, CLIENTS, FEATURE_NAMES, isSpokenBy, modelOf, UPSTREAMS } from "./axes.ts"
+import { type CellName, CLIENTS, FEATURE_NAMES, isSupportedBy, modelOf, UPSTREAMS } from "./axes.ts"
 import { MatrixCell, RefusedRequest } from "./cell.ts"
 import { cells } from "./cells/cells.ts"
 import { clients } from "./clients/clients.ts"
@@ -17,7 +17,7 @@ export interface CellResult extends CellName {
 /** Every cell there is, in the order of the tables. */
 export function allCells(): CellName[] {
   return CLIENTS.flatMap((client) =>
-    FEATURE_NAMES.filter((feature) => isSpokenBy(feature, client)).flatMap((feature) =>
+    FEATURE_NAMES.filter((feature) => isSupportedBy(feature, client)).flatMap((feature) =>
       UPSTREAMS.map((upstream) => ({ client, upstream, feature })),
     ),
   )

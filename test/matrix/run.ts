@@ -96,7 +96,7 @@ async function stageFor(upstreams: readonly UpstreamProtocol[], flags: MatrixFla
   return { gateway, key, hosts, stop: () => stopHosts(hosts) }
 }
 
-function tell(result: CellResult): void {
+function printResult(result: CellResult): void {
   if (result.status !== "fails") return
   console.log(`✗ ${result.client} → ${result.upstream}: ${result.feature}`)
   for (const problem of result.problems) console.log(`    ${problem}`)
@@ -109,7 +109,7 @@ const results: CellResult[] = []
 try {
   for (const cell of cells) {
     const result = await runCell(cell, stage)
-    tell(result)
+    printResult(result)
     results.push(result)
   }
 } finally {

@@ -7,7 +7,7 @@ const PROTOCOL = "openai-chat"
 
 /** What it makes of the request's text, and of the answer's. */
 export interface GatewayTampering {
-  asked?(request: string): string
+  changeRequest?(request: string): string
   answered?(answer: string): string
   /** Passes the caller's key on instead of its own. */
   readonly leaksKey?: true
@@ -26,12 +26,12 @@ export async function startUnfaithfulStage(): Promise<UnfaithfulStage> {
     port: 0,
     fetch: async (request) => {
       const { lie } = stage
-      const asked = (await request.text()).replace(modelOf(PROTOCOL), SERVED[PROTOCOL].model)
+      const body = (await request.text()).replace(modelOf(PROTOCOL), SERVED[PROTOCOL].model)
       const authorization = lie.leaksKey ? "Bearer key" : `Bearer ${CREDENTIAL.secretAccessKey}`
       const upstream = await fetch(`${origin}/v1/chat/completions`, {
         method: "POST",
         headers: { authorization, "content-type": "application/json" },
-        body: lie.asked?.(asked) ?? asked,
+        body: lie.changeRequest?.(body) ?? body,
       })
       const { text, broke } = await received(upstream)
       const answer = text.replaceAll(/"model":"[^"]*"/g, `"model":"${modelOf(PROTOCOL)}"`)

@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { eventually } from "../stage/eventually.ts"
-import { hear, hearSome, type MoneyRequest, PROTOCOLS, type ProtocolName, usageShown } from "./client.ts"
+import { hearSome, type MoneyRequest, PROTOCOLS, type ProtocolName, sendRequest, usageShown } from "./client.ts"
 import { MoneyFixture, modelAt, tokensOf } from "./money-fixture.ts"
 
 let books: MoneyFixture
@@ -11,7 +11,7 @@ let books: MoneyFixture
 beforeAll(async () => {
   books = await MoneyFixture.open()
   // The thread that counts tokens takes a while to start; no test is about that.
-  await hear(asking({ protocol: "openai-chat", upstream: "openai-chat", stream: false }, "usage-missing"))
+  await sendRequest(asking({ protocol: "openai-chat", upstream: "openai-chat", stream: false }, "usage-missing"))
 })
 afterAll(() => books.close())
 afterEach(() => eventually(() => books.heldNano === 0n, { what: "the end of every hold" }))
@@ -50,7 +50,7 @@ const billed = ({ input_tokens: input, output_tokens: output }: SimulatedCharge)
 for (const way of WAYS) {
   describe(named(way), () => {
     test("a whole answer is charged as the upstream bills it", async () => {
-      const { id, status, cost } = await hear(asking(way))
+      const { id, status, cost } = await sendRequest(asking(way))
       const receipt = await books.receipt(id)
       expect(status).toBe(200)
       expect(tokensOf(receipt.cost)).toEqual(billed(lastBill()))
@@ -59,7 +59,7 @@ for (const way of WAYS) {
     })
 
     test("a request rejected before dispatch is free, and nothing is held", async () => {
-      const { id, status } = await hear({ ...asking(way), model: "t/nowhere" })
+      const { id, status } = await sendRequest({ ...asking(way), model: "t/nowhere" })
       expect(status).toBe(400)
       expect(books.heldNano).toBe(0n)
       expect(await books.look(id)).toBeUndefined()
@@ -69,7 +69,7 @@ for (const way of WAYS) {
       const other = PROTOCOLS.find((each) => each !== way.upstream) ?? "openai-chat"
       // A status of its own for each way: who has failed five times is not asked before the fallback any more.
       const failing = `status-${500 + WAYS.indexOf(way)}`
-      const { id, status } = await hear({ ...asking(way, failing), fallback: [modelAt(other)] })
+      const { id, status } = await sendRequest({ ...asking(way, failing), fallback: [modelAt(other)] })
       const receipt = await books.receipt(id)
       expect(status).toBe(200)
       expect(receipt).toMatchObject({
@@ -80,7 +80,7 @@ for (const way of WAYS) {
     })
 
     test("a request whose attempts all fail without output is free", async () => {
-      const { id, status } = await hear(asking(way, "status-503"))
+      const { id, status } = await sendRequest(asking(way, "status-503"))
       expect(status).toBe(503)
       expect(await books.receipt(id)).toMatchObject({ outcome: "released", cost: "0" })
     })
@@ -89,14 +89,14 @@ for (const way of WAYS) {
       // Gemini's answers have no end but that of the stream, so nothing comes after it.
       const hasEnd = way.stream && way.upstream !== "gemini-generate"
       for (const words of ["usage-missing", ...(hasEnd ? ["usage-after-end"] : [])]) {
-        const receipt = await books.receipt((await hear(asking(way, words))).id)
+        const receipt = await books.receipt((await sendRequest(asking(way, words))).id)
         expect(receipt.facts.basis).toBe("estimated")
         expect(tokensOf(receipt.cost)).toEqual(billed(lastBill()))
       }
     })
 
     test("an answer without usage shows the charged usage, and marks it as an estimate", async () => {
-      const { id, text, usageMark } = await hear({ ...asking(way, "usage-missing"), usageAsked: true })
+      const { id, text, usageMark } = await sendRequest({ ...asking(way, "usage-missing"), usageRequested: true })
       const receipt = await books.receipt(id)
       expect(usageShown(way.protocol, text)).toEqual(tokensOf(receipt.cost))
       // A stream's head has left before anything is counted: there the receipt has the mark.
@@ -104,18 +104,18 @@ for (const way of WAYS) {
     })
 
     test("a reported usage passes as it was reported, without a mark", async () => {
-      const { text, usageMark } = await hear({ ...asking(way), usageAsked: true })
+      const { text, usageMark } = await sendRequest({ ...asking(way), usageRequested: true })
       expect(usageShown(way.protocol, text)).toEqual(billed(lastBill()))
       expect(usageMark).toBeNull()
     })
 
     test("an answer with usage 0 is free, as reported", async () => {
-      const receipt = await books.receipt((await hear(asking(way, "usage-zero"))).id)
+      const receipt = await books.receipt((await sendRequest(asking(way, "usage-zero"))).id)
       expect(receipt).toMatchObject({ outcome: "settled", cost: "0", facts: { basis: "reported" } })
     })
 
     test("an answer with usage reported twice is charged once", async () => {
-      const receipt = await books.receipt((await hear(asking(way, "usage-twice"))).id)
+      const receipt = await books.receipt((await sendRequest(asking(way, "usage-twice"))).id)
       expect(receipt.facts.basis).toBe("reported")
       expect(tokensOf(receipt.cost)).toEqual(billed(lastBill()))
     })
@@ -123,23 +123,23 @@ for (const way of WAYS) {
     test.each(["usage-negative", "usage-huge", "usage-text"])(
       "an answer with %s is charged a plausible amount, and marked as suspect",
       async (words) => {
-        const receipt = await books.receipt((await hear(asking(way, words))).id)
+        const receipt = await books.receipt((await sendRequest(asking(way, words))).id)
         expect(receipt.facts.basis).toBe("suspect")
         expect(tokensOf(receipt.cost)).toEqual(billed(lastBill()))
       },
     )
 
     test("an empty answer with an error is free", async () => {
-      const { id, status } = await hear(asking(way, "error-after-0"))
+      const { id, status } = await sendRequest(asking(way, "error-after-0"))
       expect(status).toBeGreaterThanOrEqual(500)
       expect(await books.receipt(id)).toMatchObject({ outcome: "released", cost: "0" })
     })
 
     test("the same idempotency key is charged once", async () => {
       const headers = { "idempotency-key": crypto.randomUUID() }
-      const first = await hear({ ...asking(way), headers })
+      const first = await sendRequest({ ...asking(way), headers })
       const bills = books.bills.charges.length
-      const again = await hear({ ...asking(way), headers })
+      const again = await sendRequest({ ...asking(way), headers })
       expect([first.status, again.status]).toEqual([200, 409])
       expect(again.text).toContain(first.id)
       expect(await books.look(again.id)).toBeUndefined()
@@ -152,7 +152,7 @@ for (const way of STREAMS) {
   describe(named(way), () => {
     test("a failure after output is charged for the input and the delivered output", async () => {
       for (const fault of ["cut", "reset", "end", "error"]) {
-        const { id, status } = await hear(asking(way, `${fault}-after-12`))
+        const { id, status } = await sendRequest(asking(way, `${fault}-after-12`))
         const receipt = await books.receipt(id)
         expect(status).toBe(200)
         expect(receipt.outcome).toBe("settled")
@@ -162,15 +162,15 @@ for (const way of STREAMS) {
 
     test("a client that leaves in the middle is charged for the input and the delivered output", async () => {
       const text = "Say 200 words."
-      const said = asking(way, "tokens-per-second-200")
-      const { id } = await hearSome({ ...said, text }, (heard) => heard.includes("configure"))
+      const request = asking(way, "tokens-per-second-200")
+      const { id } = await hearSome({ ...request, text }, (heard) => heard.includes("configure"))
       const receipt = await books.receipt(id)
       await eventually(() => lastBill().ended === "client-gone", { what: "the upstream's bill" })
       const { input, output } = tokensOf(receipt.cost)
       const bill = lastBill()
       // In Gemini's words every event tells what was used so far, and so does Anthropic's first of the input.
-      const isTold = way.upstream === "gemini-generate"
-      expect(receipt.facts.basis).toBe(isTold ? "reported" : "estimated")
+      const isReported = way.upstream === "gemini-generate"
+      expect(receipt.facts.basis).toBe(isReported ? "reported" : "estimated")
       expect(input).toBe(bill.input_tokens)
       // What had left the upstream and had not arrived here is its loss.
       expect(output).toBeGreaterThan(15)
@@ -181,7 +181,9 @@ for (const way of STREAMS) {
     test("a client that leaves before any output is charged for the input", async () => {
       const leaving = new AbortController()
       const before = books.bills.charges.length
-      const heard = hear({ ...asking(way, "first-token-ms-5000"), signal: leaving.signal }).catch(() => undefined)
+      const heard = sendRequest({ ...asking(way, "first-token-ms-5000"), signal: leaving.signal }).catch(
+        () => undefined,
+      )
       await eventually(() => books.heldNano > 0n)
       await Bun.sleep(100)
       leaving.abort()

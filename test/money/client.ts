@@ -10,7 +10,7 @@ export interface MoneyRequest {
   readonly model: string
   readonly stream: boolean
   /** Whether a stream of chat completions shall tell what was used; others always do. */
-  readonly usageAsked?: boolean
+  readonly usageRequested?: boolean
   readonly text?: string
   readonly maxTokens?: number
   readonly fallback?: readonly string[]
@@ -43,7 +43,7 @@ function ask(asking: MoneyRequest): Promise<Response> {
   })
 }
 
-export async function hear(asking: MoneyRequest): Promise<MoneyAnswer> {
+export async function sendRequest(asking: MoneyRequest): Promise<MoneyAnswer> {
   const answer = await ask(asking)
   const { status, headers } = answer
   return {
@@ -89,7 +89,7 @@ function bodyOf(asking: MoneyRequest): object {
   const limit = maxTokens === undefined ? {} : { [LIMITS[protocol]]: maxTokens }
   if (protocol === "openai-responses") return { model, input: text, ...limit, ...provider }
   const must = protocol === "anthropic-messages" ? { max_tokens: 1000 } : {}
-  const options = asking.stream && asking.usageAsked ? { stream_options: { include_usage: true } } : {}
+  const options = asking.stream && asking.usageRequested ? { stream_options: { include_usage: true } } : {}
   return { model, messages: [{ role: "user", content: text }], ...must, ...limit, ...options, ...provider }
 }
 
@@ -104,10 +104,10 @@ export function usageShown(protocol: ProtocolName, text: string): { input: numbe
   const events = text.startsWith("{")
     ? [text]
     : text.split("\n").flatMap((line) => /^data: ?(\{.*)/.exec(line)?.[1] ?? [])
-  const told = events
+  const usages = events
     .map((event) => usageIn(JSON.parse(event)))
     .filter((usage) => usage !== undefined && usage !== null)
-  const counts = told.at(-1)
+  const counts = usages.at(-1)
   if (!counts) return undefined
   const [input, output] = MEMBERS[protocol].map((name) => counts[name] ?? Number.NaN)
   return { input: input ?? Number.NaN, output: output ?? Number.NaN }
@@ -115,12 +115,12 @@ export function usageShown(protocol: ProtocolName, text: string): { input: numbe
 
 type TokenFigures = Readonly<Record<string, number>>
 
-function usageIn(said: {
+function usageIn(body: {
   usage?: TokenFigures
   usageMetadata?: TokenFigures
   response?: { usage?: TokenFigures }
 }): TokenFigures | undefined {
-  return said.usage ?? said.usageMetadata ?? said.response?.usage
+  return body.usage ?? body.usageMetadata ?? body.response?.usage
 }
 
 const MEMBERS = {

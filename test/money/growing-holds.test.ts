@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { nanoOfUsd, usdOfNano } from "../../src/canonical/usd.ts"
 import type { Ledger } from "../../src/ledger/ledger.ts"
 import { eventually } from "../stage/eventually.ts"
-import { hear, type MoneyRequest, PROTOCOLS, type ProtocolName } from "./client.ts"
+import { type MoneyRequest, PROTOCOLS, type ProtocolName, sendRequest } from "./client.ts"
 import { MoneyFixture, modelAt } from "./money-fixture.ts"
 
 let books: MoneyFixture
@@ -62,7 +62,7 @@ function asking(protocol: ProtocolName, upstream: ProtocolName, key: string): Mo
 
 /** What is held at first, as a refusal tells it. */
 async function needed(protocol: ProtocolName, upstream: ProtocolName): Promise<string> {
-  const { text } = await hear(asking(protocol, upstream, (await keyWith("0.000000001")).text))
+  const { text } = await sendRequest(asking(protocol, upstream, (await keyWith("0.000000001")).text))
   return /may cost up to ([\d.]+) USD/.exec(text)?.[1] ?? text
 }
 
@@ -80,7 +80,7 @@ describe.each(WAYS)("a stream of $protocol over $upstream", ({ protocol, upstrea
     // Of the input, a hundred tokens of it; of the output, as much as there is.
     const key = await keyWith("1")
     const before = leftOf(key.id)
-    const { status, text, id } = await hear(asking(protocol, upstream, key.text))
+    const { status, text, id } = await sendRequest(asking(protocol, upstream, key.text))
     const receipt = await books.receipt(id)
     expect(status).toBe(200)
     expect(text.slice(-1000)).not.toContain("insufficient_balance")
@@ -92,7 +92,7 @@ describe.each(WAYS)("a stream of $protocol over $upstream", ({ protocol, upstrea
 
   test("a stream ends with its error frame if the balance does not cover more", async () => {
     const key = await keyWith(justEnough(await needed(protocol, upstream)))
-    const { status, text, id } = await hear(asking(protocol, upstream, key.text))
+    const { status, text, id } = await sendRequest(asking(protocol, upstream, key.text))
     const receipt = await books.receipt(id)
     expect(status).toBe(200)
     expect(text.slice(-1000)).toContain("The balance or budget ran out while streaming")
@@ -106,7 +106,7 @@ describe.each(WAYS)("a stream of $protocol over $upstream", ({ protocol, upstrea
   test("a stream of a key with a strict balance is rejected at once if the balance does not cover all of it", async () => {
     const usd = justEnough(await needed(protocol, upstream))
     const key = await keyWith(usd, { strictBalance: true })
-    const { status, text } = await hear(asking(protocol, upstream, key.text))
+    const { status, text } = await sendRequest(asking(protocol, upstream, key.text))
     expect(status).toBe(403)
     expect(text).toContain(`${usd} USD is left`)
     expect(leftOf(key.id)).toEqual({ free: nanoOfUsd(usd) ?? -1n, held: 0n })
@@ -117,7 +117,7 @@ describe.each(WAYS)("a stream of $protocol over $upstream", ({ protocol, upstrea
     const key = await keyWith(usd)
     extendDelayMs = 400
     try {
-      const { text, id } = await hear(asking(protocol, upstream, key.text))
+      const { text, id } = await sendRequest(asking(protocol, upstream, key.text))
       const receipt = await books.receipt(id)
       expect(text.slice(-1000)).toContain("The balance or budget ran out while streaming")
       expect(nanoOfUsd(receipt.cost)).toBeLessThanOrEqual(nanoOfUsd(usd) ?? 0n)

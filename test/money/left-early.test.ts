@@ -1,7 +1,7 @@
 // A client that leaves before anybody has answered owes what the upstream had to read.
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { eventually } from "../stage/eventually.ts"
-import { hear, PROTOCOLS } from "./client.ts"
+import { PROTOCOLS, sendRequest } from "./client.ts"
 import { MoneyFixture, modelAt, tokensOf } from "./money-fixture.ts"
 
 let books: MoneyFixture
@@ -19,14 +19,14 @@ test.each(ways)(
     const { url, key } = books.gateway
     const leaving = new AbortController()
     const model = modelAt(protocol, "first-token-ms-5000")
-    const [before, told] = [books.bills.charges.length, books.gateway.logged("exchange").length]
-    const heard = hear({ url, key, protocol, model, stream, signal: leaving.signal }).catch(() => undefined)
+    const [before, logged] = [books.bills.charges.length, books.gateway.logged("exchange").length]
+    const heard = sendRequest({ url, key, protocol, model, stream, signal: leaving.signal }).catch(() => undefined)
     await eventually(() => books.heldNano > 0n)
     await Bun.sleep(50)
     leaving.abort()
     await heard
     await eventually(() => books.bills.charges.length > before, { what: "the upstream's bill" })
-    await eventually(() => books.gateway.logged("exchange").length > told, { what: "the end of the exchange" })
+    await eventually(() => books.gateway.logged("exchange").length > logged, { what: "the end of the exchange" })
     const { request_id } = books.gateway.logged("exchange").at(-1) ?? {}
     const receipt = await books.receipt(String(request_id))
     const bill = books.bills.charges.at(-1)

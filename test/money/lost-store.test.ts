@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { readOfflineLedger } from "../proof/offline-ledger.ts"
 import { canLimit, liftLimit, limitFiles, NOTHING_FITS } from "../proof/store-fault.ts"
 import { RunningGateway } from "../stage/gateway.ts"
-import { hear } from "./client.ts"
+import { sendRequest } from "./client.ts"
 
 test.if(canLimit)("an administration request during a store failure is 503 store_unavailable", async () => {
   const gateway = await RunningGateway.start()
@@ -26,7 +26,7 @@ test.if(canLimit)("a stopping gateway writes its open charges before it ends", a
   const dataDir = join(folder, "data")
   const gateway = await RunningGateway.start({ dataDir })
   const { url, key, pid } = gateway
-  const answer = hear({
+  const answer = sendRequest({
     url,
     key,
     protocol: "openai-chat",

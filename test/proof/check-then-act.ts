@@ -31,8 +31,8 @@ class CheckThenAct implements ExchangeLedger {
     return this.ledger.balance(account)
   }
 
-  leftOf(...asked: Parameters<ExchangeLedger["leftOf"]>) {
-    return this.ledger.leftOf(...asked)
+  leftOf(...input: Parameters<ExchangeLedger["leftOf"]>) {
+    return this.ledger.leftOf(...input)
   }
 
   async extend(): Promise<boolean> {
@@ -50,9 +50,9 @@ class CheckThenAct implements ExchangeLedger {
     return this.ledger.settle(requestId, settlement)
   }
 
-  async release(requestId: string, told?: Parameters<ExchangeLedger["release"]>[1]) {
+  async release(requestId: string, outcome?: Parameters<ExchangeLedger["release"]>[1]) {
     this.open.delete(requestId)
-    return this.ledger.release(requestId, told)
+    return this.ledger.release(requestId, outcome)
   }
 }
 

@@ -1,7 +1,7 @@
 // The sources that pay for a request: a key's balance, its tenant's balance, a daily budget. Each is created with a given
 // amount and reports its remainder.
 import { nanoOfUsd, usdOfNano } from "../../src/canonical/usd.ts"
-import { hear } from "../money/client.ts"
+import { sendRequest } from "../money/client.ts"
 import type { StagedGateway } from "./other-gateway.ts"
 
 const UNLIMITED_REQUESTS = 1_000_000_000
@@ -75,8 +75,8 @@ export class FundingSource {
   async leftNano(): Promise<bigint> {
     const headers = { authorization: `Bearer ${this.key(0)}` }
     const answer = await fetch(`${this.gateway.url}/v1/key`, { headers })
-    const told = (await answer.json()) as { balance: string | null; spending: { remaining: string }[] }
-    const left = this.kind.of === "balance" ? told.balance : told.spending[0]?.remaining
+    const status = (await answer.json()) as { balance: string | null; spending: { remaining: string }[] }
+    const left = this.kind.of === "balance" ? status.balance : status.spending[0]?.remaining
     const size = nanoOfUsd(left?.replace("-", "") ?? "")
     if (size === undefined) throw new Error(`what is left of ${this.kind.what} is "${left}"`)
     return left?.startsWith("-") ? -size : size
@@ -86,10 +86,10 @@ export class FundingSource {
 /** What such a request holds, as a key that has nothing is told. */
 export async function holdNano(
   gateway: StagedGateway,
-  { kind: { strict }, ...asked }: { kind: FundingKind; model: string; stream: boolean },
+  { kind: { strict }, ...request }: { kind: FundingKind; model: string; stream: boolean },
 ): Promise<bigint> {
   const funding = await FundingSource.open(gateway, { ...KEY_BALANCE, ...(strict && { strict }) }, 0n)
-  const { text } = await hear({ url: gateway.url, key: funding.key(0), protocol: "openai-chat", ...asked })
+  const { text } = await sendRequest({ url: gateway.url, key: funding.key(0), protocol: "openai-chat", ...request })
   const { neededNano } = parseBalanceRefusal(text)
   if (neededNano === undefined) throw new Error(`who has nothing was not told what is needed: ${text}`)
   return neededNano

@@ -1,6 +1,6 @@
 // Streams that outgrow what they hold: they go on for as long as more of it can be held, and are cut, with their error
 // frame, where it cannot.
-import { hear, type MoneyAnswer } from "../money/client.ts"
+import { type MoneyAnswer, sendRequest } from "../money/client.ts"
 import { FUNDING_KINDS, FundingSource, holdNano } from "./funding-sources.ts"
 import { MODEL, OUTPUT_NANO, type RaceStage, WORTH } from "./overspend-race.ts"
 
@@ -55,7 +55,7 @@ export async function growingTogether(stage: RaceStage): Promise<StreamGrowth> {
 }
 
 function streamOf({ gateway }: RaceStage, funding: FundingSource, turn = 0): Promise<MoneyAnswer> {
-  return hear({ url: gateway.url, key: funding.key(turn), protocol: "openai-chat", model: MODEL, stream: true })
+  return sendRequest({ url: gateway.url, key: funding.key(turn), protocol: "openai-chat", model: MODEL, stream: true })
 }
 
 function endOf({ status, text }: MoneyAnswer): "whole" | "cut" | "neither" {

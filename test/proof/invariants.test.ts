@@ -13,8 +13,14 @@ import { isKept } from "./row.ts"
 import type { TracedRequest } from "./traced-requests.ts"
 
 function tracedRequest(name: string, seen: TracedRequest["seen"], stream = false): TracedRequest {
-  const asked = { protocol: "openai-chat", text: "", words: "", upstream: undefined, leavesAfterMs: undefined } as const
-  return { ...asked, name, keyId: `key-${name}`, key: "", stream, seen }
+  const request = {
+    protocol: "openai-chat",
+    text: "",
+    words: "",
+    upstream: undefined,
+    leavesAfterMs: undefined,
+  } as const
+  return { ...request, name, keyId: `key-${name}`, key: "", stream, seen }
 }
 
 function bill(name: string, ended: SimulatedCharge["ended"] = "complete"): SimulatedCharge {

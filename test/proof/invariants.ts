@@ -52,7 +52,7 @@ function violationsOf(evidence: InvariantEvidence): ReadonlyMap<string, readonly
 }
 
 /** One figure for each invariant over all the evidence, and what speaks against it said aloud. */
-export function invariantFigures(evidence: readonly InvariantEvidence[], say: (text: string) => void): ProofFigure[] {
+export function invariantFigures(evidence: readonly InvariantEvidence[], print: (text: string) => void): ProofFigure[] {
   const found = evidence.map(violationsOf)
   const others = evidence
     .flatMap(({ books }) => books.problems)
@@ -61,22 +61,22 @@ export function invariantFigures(evidence: readonly InvariantEvidence[], say: (t
   return [
     ...Object.entries(NAMES).map(([name, what]) => {
       const violations = found.flatMap((each) => each.get(name) ?? [])
-      return problemFigure(`${name}, ${what}: violations`, { problems: violations, say })
+      return problemFigure(`${name}, ${what}: violations`, { problems: violations, print })
     }),
-    problemFigure("other problems that the ledger's own proof finds", { problems: others, say }),
+    problemFigure("other problems that the ledger's own proof finds", { problems: others, print }),
   ]
 }
 
 /** None may be there; the first of them are said aloud. */
 export function problemFigure(
   what: string,
-  { problems, say }: { problems: readonly string[]; say: (text: string) => void },
+  { problems, print }: { problems: readonly string[]; print: (text: string) => void },
 ): ProofFigure {
-  for (const problem of problems.slice(0, MAX_SAID)) say(`${what}: ${problem}`)
+  for (const problem of problems.slice(0, MAX_PRINTED)) print(`${what}: ${problem}`)
   return { what, seen: problems.length, atMost: 0 }
 }
 
-const MAX_SAID = 5
+const MAX_PRINTED = 5
 
 /** Billed by the upstream, and nowhere in the ledger: what only the upstream's own bill can show. */
 export function billedUnbooked(evidence: InvariantEvidence): number {
@@ -169,9 +169,9 @@ class EvidenceIndex {
       const [bill] = this.bills.get(name) ?? []
       if (this.evidence.endedUnsettled && entry?.kind === "recovered") return []
       const booked = entry?.kind === "settled" ? entry.revenue : undefined
-      const told = stream ? booked : nanoOfUsd(seen.cost ?? "")
-      if (bill && booked !== undefined && booked === told && booked === costOf(bill)) return []
-      return [`${name}: booked ${booked}, told ${told}, billed ${bill && costOf(bill)}, as ${entry?.kind}`]
+      const expected = stream ? booked : nanoOfUsd(seen.cost ?? "")
+      if (bill && booked !== undefined && booked === expected && booked === costOf(bill)) return []
+      return [`${name}: booked ${booked}, told ${expected}, billed ${bill && costOf(bill)}, as ${entry?.kind}`]
     })
   }
 

@@ -9,17 +9,17 @@ export interface ModelRoute {
   body(question: string, model: string): JsonBody
 }
 
-function spokenRoute(spoken: WireDialect, streamed: boolean): ModelRoute {
+function routeOf(dialect: WireDialect, streamed: boolean): ModelRoute {
   return {
-    what: streamed ? `${spoken.name}, streamed` : spoken.name,
-    path: (model) => spoken.path(model, streamed),
-    headers: spoken.headers,
-    body: (question, model) => spoken.body(question, { model, streamed }),
+    what: streamed ? `${dialect.name}, streamed` : dialect.name,
+    path: (model) => dialect.path(model, streamed),
+    headers: dialect.headers,
+    body: (question, model) => dialect.body(question, { model, streamed }),
   }
 }
 
 export const MODEL_ROUTES: readonly ModelRoute[] = [
-  ...[chat, responses, messages, geminiEvents].flatMap((each) => [spokenRoute(each, false), spokenRoute(each, true)]),
+  ...[chat, responses, messages, geminiEvents].flatMap((each) => [routeOf(each, false), routeOf(each, true)]),
   {
     what: "embeddings",
     path: () => "/v1/embeddings",
@@ -66,9 +66,9 @@ export function soundAnswer(path: string, body: string): JsonBody | readonly str
   if (path.endsWith("/images/generations")) return { created: 1, data: [{ b64_json: "AAAA" }] }
   if (path.endsWith("/count_tokens")) return { input_tokens: 5 }
   if (path.endsWith(":countTokens")) return { totalTokens: 5 }
-  const spoken = dialectAt(path)
+  const dialect = dialectAt(path)
   const streamed = path.includes(":stream") || /"stream": ?true/.test(body)
-  return streamed ? spoken.events("one two") : spoken.answer("one two")
+  return streamed ? dialect.events("one two") : dialect.answer("one two")
 }
 
 /** A provider that answers everything well. */

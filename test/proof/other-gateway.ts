@@ -73,8 +73,8 @@ export class OtherGateway implements StagedGateway {
   }
 }
 
-function addressIn(said: string, what: "listening" | "administration"): string {
-  return new RegExp(`^${what} on (\\S+)$`, "m").exec(said)?.[1] ?? ""
+function addressIn(output: string, what: "listening" | "administration"): string {
+  return new RegExp(`^${what} on (\\S+)$`, "m").exec(output)?.[1] ?? ""
 }
 
 /** Ends it as nothing can be prepared for, and leaves only its data folder. */

@@ -1,12 +1,12 @@
 // One race: many requests at once on a funding source that is worth ten of them; then, of what is left, one after the other.
-import { hear, type MoneyAnswer } from "../money/client.ts"
+import { type MoneyAnswer, sendRequest } from "../money/client.ts"
 import { eventually } from "../stage/eventually.ts"
 import { type FundingKind, FundingSource, holdNano, parseBalanceRefusal } from "./funding-sources.ts"
 import { type GatedHost, INPUT_TOKENS } from "./gated-host.ts"
 import type { StagedGateway } from "./other-gateway.ts"
 
 export const MODEL = "test/model"
-export const ASKED_AT_ONCE = 500
+export const CONCURRENT_CALLS = 500
 /** So many holds fit into a funding source, and half of one more. */
 export const WORTH = 10n
 /** In nano-USD for a token. */
@@ -16,13 +16,13 @@ export const OUTPUT_NANO = 2000n
 export const OUTPUT_TOKENS = 1500
 const COST_NANO = INPUT_NANO * BigInt(INPUT_TOKENS) + OUTPUT_NANO * BigInt(OUTPUT_TOKENS)
 const WATCH_MS = 1
-const ALL_ASKED_MS = 30_000
-const MAX_SAID = 3
+const ALL_SENT_MS = 30_000
+const MAX_PRINTED = 3
 
 export interface RaceStage {
   readonly gateway: StagedGateway
   readonly host: GatedHost
-  readonly say: (text: string) => void
+  readonly print: (text: string) => void
 }
 
 /** What was seen in all races together. */
@@ -75,7 +75,7 @@ export class OverspendRace {
     await watching.stop()
     tally.races++
     const how = `${stream ? "streamed" : "unary"}, ${gated ? "all asked before any was answered" : "as they came"}`
-    this.stage.say(`${kind.what}, ${how}: ${admitted} let in, then ${more} one by one`)
+    this.stage.print(`${kind.what}, ${how}: ${admitted} let in, then ${more} one by one`)
   }
 
   /** Nobody is answered before all have asked: as many are let in as holds fit. */
@@ -84,9 +84,9 @@ export class OverspendRace {
     const { tally } = this.options
     const heard: MoneyAnswer[] = []
     host.close({ outputTokens: OUTPUT_TOKENS })
-    const asking = Array.from({ length: ASKED_AT_ONCE }, async (_, turn) => heard.push(await this.ask(turn)))
-    const haveAllAsked = () => heard.length + host.calls >= ASKED_AT_ONCE
-    await eventually(haveAllAsked, { withinMs: ALL_ASKED_MS, what: "the last of all asking" })
+    const asking = Array.from({ length: CONCURRENT_CALLS }, async (_, turn) => heard.push(await this.ask(turn)))
+    const haveAllArrived = () => heard.length + host.calls >= CONCURRENT_CALLS
+    await eventually(haveAllArrived, { withinMs: ALL_SENT_MS, what: "the last of all asking" })
     const [admitted, refused] = [host.calls, [...heard]]
     host.open()
     await Promise.all(asking)
@@ -103,7 +103,7 @@ export class OverspendRace {
     const { tally } = this.options
     host.close({ outputTokens: OUTPUT_TOKENS })
     host.open()
-    const heard = await Promise.all(Array.from({ length: ASKED_AT_ONCE }, (_, turn) => this.ask(turn)))
+    const heard = await Promise.all(Array.from({ length: CONCURRENT_CALLS }, (_, turn) => this.ask(turn)))
     const admitted = heard.filter(({ status }) => status === 200)
     for (const each of heard) if (each.status !== 200) this.checkRefusal(each)
     // The last one let in has to find its hold beside what all others have cost.
@@ -135,7 +135,7 @@ export class OverspendRace {
   private ask(turn: number): Promise<MoneyAnswer> {
     const { stream } = this.options
     const { url } = this.stage.gateway
-    return hear({ url, key: this.funding.key(turn), protocol: "openai-chat", model: MODEL, stream })
+    return sendRequest({ url, key: this.funding.key(turn), protocol: "openai-chat", model: MODEL, stream })
   }
 
   private isWhole({ status, text }: MoneyAnswer): boolean {
@@ -148,7 +148,7 @@ export class OverspendRace {
     const { code, neededNano, leftNano: named = this.hold } = parseBalanceRefusal(text)
     const isTrue = leftNano === undefined ? named < this.hold : named === leftNano
     if (status === 403 && code === kind.code && neededNano === this.hold && isTrue) return
-    if (tally.badRefusals++ < MAX_SAID) this.stage.say(`${kind.what}: ${status} ${text}`)
+    if (tally.badRefusals++ < MAX_PRINTED) this.stage.print(`${kind.what}: ${status} ${text}`)
   }
 
   private watch(): { stop(): Promise<void> } {

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { hear } from "../money/client.ts"
+import { sendRequest } from "../money/client.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
 import { FUNDING_KINDS, type FundingSource } from "./funding-sources.ts"
@@ -12,7 +12,7 @@ import { growingAlone, growingTogether, MOST_OUTPUT, type StreamGrowth } from ".
 import { type OfflineLedger, readOfflineLedger } from "./offline-ledger.ts"
 import { startCheckThenAct } from "./other-gateway.ts"
 import {
-  ASKED_AT_ONCE,
+  CONCURRENT_CALLS,
   fundingFor,
   MODEL,
   OUTPUT_TOKENS,
@@ -34,19 +34,19 @@ models:
 `
 }
 
-interface OverspendStage extends Pick<RaceStage, "host" | "say"> {
+interface OverspendStage extends Pick<RaceStage, "host" | "print"> {
   readonly dataDir: string
 }
 
 export const overspending: ProofRow = {
   number: 2,
   title: "overspend race: 500 at once on a balance worth 10, and on one that is only looked at",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const host = await GatedHost.start()
     const folder = mkdtempSync(join(tmpdir(), "trivium-overspend-"))
     try {
-      const raced = await races({ host, say, dataDir: join(folder, "data") }, short ? 1 : LONG_ROUNDS)
-      return [...raced, ...(await control({ host, say, dataDir: join(folder, "control") }))]
+      const raced = await races({ host, print, dataDir: join(folder, "data") }, short ? 1 : LONG_ROUNDS)
+      return [...raced, ...(await control({ host, print, dataDir: join(folder, "control") }))]
     } finally {
       await host.stop()
       rmSync(folder, { recursive: true, force: true })
@@ -54,9 +54,9 @@ export const overspending: ProofRow = {
   },
 }
 
-async function races({ host, say, dataDir }: OverspendStage, rounds: number): Promise<ProofFigure[]> {
+async function races({ host, print, dataDir }: OverspendStage, rounds: number): Promise<ProofFigure[]> {
   const gateway = await RunningGateway.start({ config: config(host.origin), dataDir })
-  const stage = { gateway, host, say }
+  const stage = { gateway, host, print }
   const tally = new RaceTally()
   const fundings: FundingSource[] = []
   let second: number
@@ -102,7 +102,7 @@ async function keptOut({ folder }: RunningGateway, dataDir: string): Promise<num
 
 function raceFigures(tally: RaceTally, rounds: number): ProofFigure[] {
   return [
-    { what: `races of ${ASKED_AT_ONCE} requests`, seen: tally.races, atLeast: rounds * 4 * FUNDING_KINDS.length },
+    { what: `races of ${CONCURRENT_CALLS} requests`, seen: tally.races, atLeast: rounds * 4 * FUNDING_KINDS.length },
     { what: "let in beyond what was there", seen: tally.admittedBeyond, atMost: 0 },
     { what: "refused while a hold fitted", seen: tally.refusedWrongly, atMost: 0 },
     { what: "refusals without their code, need and rest", seen: tally.badRefusals, atMost: 0 },
@@ -140,7 +140,7 @@ function overspentNano({ entries }: OfflineLedger, { keys, worthNano }: FundingS
 }
 
 /** The first race, on a gateway that checks, then acts. */
-async function control({ host, say, dataDir }: OverspendStage): Promise<ProofFigure[]> {
+async function control({ host, print, dataDir }: OverspendStage): Promise<ProofFigure[]> {
   const gateway = await startCheckThenAct({ config: config(host.origin), dataDir })
   const { url } = gateway
   const [kind] = FUNDING_KINDS
@@ -148,16 +148,16 @@ async function control({ host, say, dataDir }: OverspendStage): Promise<ProofFig
   try {
     funding = (await fundingFor(gateway, { kind, stream: false })).funding
     host.close({ outputTokens: OUTPUT_TOKENS })
-    const asked = { url, key: funding.key(0), protocol: "openai-chat", model: MODEL, stream: false } as const
-    const asking = Array.from({ length: ASKED_AT_ONCE }, () => hear(asked))
-    await eventually(() => host.calls === ASKED_AT_ONCE).catch(() => {})
+    const request = { url, key: funding.key(0), protocol: "openai-chat", model: MODEL, stream: false } as const
+    const asking = Array.from({ length: CONCURRENT_CALLS }, () => sendRequest(request))
+    await eventually(() => host.calls === CONCURRENT_CALLS).catch(() => {})
     host.open()
     await Promise.all(asking)
   } finally {
     await gateway.stop()
   }
   const overspent = overspentNano(await readOfflineLedger(dataDir), funding)
-  say(`the control: worth ${funding.worthNano} nano-USD, and ${overspent} spent beyond that`)
+  print(`the control: worth ${funding.worthNano} nano-USD, and ${overspent} spent beyond that`)
   return [
     { what: "the control: let in on a balance worth 10", seen: host.calls, atLeast: 11 },
     { what: "the control: nano-USD spent beyond its balance", seen: Number(overspent), atLeast: 1 },

@@ -26,7 +26,7 @@ interface DisconnectedCall {
 export const leavingClients: ProofRow = {
   number: 3,
   title: "clients that leave a stream at a random byte",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const stage = await MoneyStage.start()
     const random = new SeededRandom({ seed: 3, number: 0 })
     const streams = Array.from({ length: short ? 60 : 1000 }, (_, at) => ({
@@ -39,8 +39,8 @@ export const leavingClients: ProofRow = {
         atOnce: AT_ONCE,
         act: async ({ protocol, bytes }): Promise<DisconnectedCall> => {
           const { url, key } = stage.gateway
-          const asked = { url, key, protocol, model: modelAt(protocol, WORDS), stream: true, text: TEXT }
-          const { text, id } = await hearSome(asked, (heard) => heard.length >= bytes)
+          const request = { url, key, protocol, model: modelAt(protocol, WORDS), stream: true, text: TEXT }
+          const { text, id } = await hearSome(request, (heard) => heard.length >= bytes)
           return { answerId: idIn(text), receiptId: id, leftAt: Date.now(), heard: countTokens(wordsIn(text)) }
         },
       })
@@ -48,7 +48,7 @@ export const leavingClients: ProofRow = {
       const held = await stage.held()
       return [
         { what: "USD still held 5 s after the last had left", seen: held, atMost: 0 },
-        ...(await figuresOf(stage, left, say)),
+        ...(await figuresOf(stage, left, print)),
         { what: "problems in the books", seen: await stage.problems(), atMost: 0 },
       ]
     } finally {
@@ -60,7 +60,7 @@ export const leavingClients: ProofRow = {
 async function figuresOf(
   stage: MoneyStage,
   left: readonly DisconnectedCall[],
-  say: (text: string) => void,
+  print: (text: string) => void,
 ): Promise<ProofFigure[]> {
   const bills = new Map([...stage.bills()].map(([id, bill]) => [id.startsWith("resp_") ? id.slice(0, 29) : id, bill]))
   const known = left.filter(({ answerId }) => bills.has(answerId))
@@ -75,7 +75,7 @@ async function figuresOf(
   const settled = pairs.filter(({ receipt }) => receipt?.outcome === "settled") as ChargedCall[]
   const wrong = settled.filter((each) => !isFair(each))
   for (const { bill, receipt } of wrong.slice(0, 5))
-    say(`billed ${JSON.stringify(bill)}, charged ${JSON.stringify(receipt)}`)
+    print(`billed ${JSON.stringify(bill)}, charged ${JSON.stringify(receipt)}`)
   const delivered = sum(settled.map(({ bill }) => bill.input_tokens + bill.output_tokens))
   const charged = sum(settled.map(({ receipt }) => totalOf(receipt)))
   return [

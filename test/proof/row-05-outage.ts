@@ -11,7 +11,7 @@ const FAILS: UpstreamScript = (_, reply) => reply.json({ error: { message: "down
 export const outage: ProofRow = {
   number: 5,
   title: "all upstreams answer 503",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const stage = await ThreeProviders.start()
     const everybody = (script: UpstreamScript) => {
       for (const name of NAMES) stage.hosts[name].script = script
@@ -27,7 +27,7 @@ export const outage: ProofRow = {
       const recoveredAt = performance.now()
       const after = await stage.load(PER_SECOND, { seconds: short ? 2 : 8 })
       const lastFailed = after.findLast(({ status }) => status !== 200)
-      say(
+      print(
         `${settling.length + during.length} requests while nobody answered, ${calls} calls for the last ${during.length}`,
       )
       return [
@@ -52,6 +52,6 @@ export const outage: ProofRow = {
   },
 }
 
-function failed(asked: readonly TimedCall[]): number {
-  return asked.filter(({ status }) => status !== 200).length
+function failed(calls: readonly TimedCall[]): number {
+  return calls.filter(({ status }) => status !== 200).length
 }

@@ -31,14 +31,14 @@ const WHOLE: PhaseLengths = { warmUp: 3, out: 10, erring: 30 }
 const SHORT: PhaseLengths = { warmUp: 1, out: 2, erring: 2 }
 
 class BadDay {
-  readonly asked: TimedCall[] = []
+  readonly calls: TimedCall[] = []
 
   constructor(private readonly stage: ThreeProviders) {}
 
   private async load(seconds: number, routing?: string): Promise<TimedCall[]> {
-    const asked = await this.stage.load(PER_SECOND, { seconds, ...(routing && { routing }) })
-    this.asked.push(...asked)
-    return asked
+    const calls = await this.stage.load(PER_SECOND, { seconds, ...(routing && { routing }) })
+    this.calls.push(...calls)
+    return calls
   }
 
   /** How many calls it gets from 2 s on, of all that are made then. */
@@ -48,8 +48,8 @@ class BadDay {
     hosts[BAD].script = script
     await this.load(OUT_MS / 1000, routing)
     const before = hosts[BAD].requests.length
-    const asked = await this.load(out, routing)
-    return (100 * (hosts[BAD].requests.length - before)) / asked.length
+    const calls = await this.load(out, routing)
+    return (100 * (hosts[BAD].requests.length - before)) / calls.length
   }
 
   /** How long after it works again it answers again; undefined where it does not. */
@@ -73,7 +73,7 @@ class BadDay {
   }
 
   get failed(): number {
-    return this.asked.filter(({ status }) => status !== 200).length
+    return this.calls.filter(({ status }) => status !== 200).length
   }
 }
 
@@ -110,11 +110,11 @@ async function lived(live: RunPhases, lengths: PhaseLengths): Promise<{ figures:
 export const oneOfThree: ProofRow = {
   number: 6,
   title: "one of three providers is down, slow, or fails in 30 %",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const days = await Promise.all([down, slow, erring].map((live) => lived(live, short ? SHORT : WHOLE)))
-    const all = days.reduce((sum, { day }) => sum + day.asked.length, 0)
+    const all = days.reduce((sum, { day }) => sum + day.calls.length, 0)
     const failed = days.reduce((sum, { day }) => sum + day.failed, 0)
-    say(`${all} requests, ${failed} of them failed`)
+    print(`${all} requests, ${failed} of them failed`)
     const errors = { what: "failed", seen: (100 * failed) / all, atMost: 0.1, unit: "% of requests" }
     return [...days.flatMap(({ figures }) => figures), errors]
   },

@@ -36,16 +36,16 @@ class FirstEventHost {
   }
 
   readonly script: UpstreamScript = async ({ path }, reply) => {
-    const spoken = dialectAt(path)
+    const dialect = dialectAt(path)
     this.began++
     reply.stream()
     if (this.random.chance(this.share)) {
       this.erred++
       // Half of them say something first that is no word of an answer yet.
-      const openers = this.random.chance(0.5) ? spoken.events(TEXT).slice(0, spoken.openers) : []
-      for (const event of [...openers, FIRST_ERRORS[spoken.name]]) await reply.write(event)
+      const openers = this.random.chance(0.5) ? dialect.events(TEXT).slice(0, dialect.openers) : []
+      for (const event of [...openers, FIRST_ERRORS[dialect.name]]) await reply.write(event)
     } else {
-      for (const event of spoken.events(TEXT)) await reply.write(event)
+      for (const event of dialect.events(TEXT)) await reply.write(event)
     }
     reply.end()
   }
@@ -70,7 +70,7 @@ function configFor(origins: readonly string[]): string {
 export const firstEventErrors: ProofRow = {
   number: 7,
   title: "an error as the first event of a 200 in 30 %",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const hosts = [new FirstEventHost(0, SHARE), new FirstEventHost(1, SHARE), new FirstEventHost(2, 0)]
     const upstreams = await Promise.all(hosts.map(({ script }) => ScriptedUpstream.start(script)))
     const gateway = await RunningGateway.start({ config: configFor(upstreams.map(({ origin }) => origin)) })
@@ -80,13 +80,13 @@ export const firstEventErrors: ProofRow = {
       const turns = Array.from({ length: each }, () => readers).flat()
       const act = async ({ name, read }: (typeof readers)[number]) => {
         const ending = await read("hi").then((text) => (text === TEXT ? "whole" : "truncated"), String)
-        if (ending !== "whole") say(`${name}: ${ending}`)
+        if (ending !== "whole") print(`${name}: ${ending}`)
         return ending
       }
       const endings = await runConcurrently(turns, { atOnce: AT_ONCE, act })
       const erring = hosts.filter(({ erred }) => erred > 0)
       const sum = (of: "began" | "erred") => erring.reduce((total, host) => total + host[of], 0)
-      say(`${endings.length} streams read; ${sum("erred")} of ${sum("began")} at two hosts began with an error`)
+      print(`${endings.length} streams read; ${sum("erred")} of ${sum("began")} at two hosts began with an error`)
       return [
         { what: "began with an error", seen: (100 * sum("erred")) / sum("began"), atLeast: 20, atMost: 40, unit: "%" },
         { what: "errors that clients saw", seen: endings.filter((ending) => ending !== "whole").length, atMost: 0 },

@@ -131,7 +131,7 @@ async function secondsUntilCut(
 export const slowReaders: ProofRow = {
   number: 10,
   title: "slow readers",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const count = short ? 20 : 200
     const host = await EndlessHost.start(count)
     const gateway = await RunningGateway.start({ config: upstreamConfig(host.baseUrl) })
@@ -148,8 +148,8 @@ export const slowReaders: ProofRow = {
       })
       for (const reader of readers) reader.destroy()
       if (short) cutSeconds = await scaledCut(count)
-      say(`of each stream the kernel held ${own.kernelMib.toFixed(1)} MiB, the process ${own.ownKib.toFixed(0)} KiB`)
-      say(`a small question waited ${Math.max(...waits).toFixed(0)} ms at most`)
+      print(`of each stream the kernel held ${own.kernelMib.toFixed(1)} MiB, the process ${own.ownKib.toFixed(0)} KiB`)
+      print(`a small question waited ${Math.max(...waits).toFixed(0)} ms at most`)
       return figures({ count, own, grownMb, cutSeconds, cutWithin: short ? 10 : 65 })
     } finally {
       await gateway.stop()

@@ -21,7 +21,7 @@ interface CorpusResult {
 export const rawSockets: ProofRow = {
   number: 11,
   title: "raw-socket corpus: smuggling, duplicate headers, path tricks",
-  async run({ say }) {
+  async run({ print }) {
     const upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("reached")))
     const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
     try {
@@ -32,9 +32,9 @@ export const rawSockets: ProofRow = {
       const wrong = cases.filter((_, at) => !isOneRefusal(seen[at]))
       const silent = cases.filter((_, at) => seen[at]?.closed && seen[at]?.statuses.length === 0)
       const open = cases.filter((_, at) => !seen[at]?.closed)
-      for (const { what } of wrong) say(`not refused once: ${what}`)
-      for (const { what } of silent) say(`closed without an answer: ${what}`)
-      for (const { what } of open) say(`left open: ${what}`)
+      for (const { what } of wrong) print(`not refused once: ${what}`)
+      for (const { what } of silent) print(`closed without an answer: ${what}`)
+      for (const { what } of open) print(`left open: ${what}`)
       return [
         { what: "cases", seen: cases.length, atLeast: 150 },
         { what: "not refused exactly once", seen: wrong.length, atMost: 0 },

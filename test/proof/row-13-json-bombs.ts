@@ -34,7 +34,7 @@ function wideMembers(bytes: number): string {
 export const jsonBombs: ProofRow = {
   number: 13,
   title: "deep, wide, huge JSON",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("hi")))
     const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
     const bytes = short ? 6 * MIB : 31 * MIB
@@ -51,13 +51,13 @@ export const jsonBombs: ProofRow = {
           for (const status of await Promise.all(answers)) statuses.set(status, (statuses.get(status) ?? 0) + 1)
         })
         const wait = Math.max(...waits)
-        say(`${what}: longest wait ${wait.toFixed(0)} ms, memory +${grownMb.toFixed(0)} MB`)
+        print(`${what}: longest wait ${wait.toFixed(0)} ms, memory +${grownMb.toFixed(0)} MB`)
         worstWait = Math.max(worstWait, wait)
         late += loop.late
         mostGrown = Math.max(mostGrown, grownMb)
       }
       const odd = [...statuses].filter(([status]) => ![200, 400, 503].includes(status))
-      say(`answers by status: ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")}`)
+      print(`answers by status: ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")}`)
       return [
         { what: "longest wait of a small question beside them", seen: worstWait, atMost: 150, unit: "ms" },
         loopFigure({ late }),

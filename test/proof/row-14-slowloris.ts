@@ -16,14 +16,14 @@ const FLOOR_MS = 5
 export const slowloris: ProofRow = {
   number: 14,
   title: "slowloris",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("hi")))
     const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
     const count = short ? 100 : 2000
     try {
       const alone = await waitsDuring(gateway.url, () => setTimeout(short ? 2000 : 10_000))
       const cuts: number[] = []
-      const beside = await waitsDuring(gateway.url, async () => {
+      const waits = await waitsDuring(gateway.url, async () => {
         // They are strangers to each other: nobody waits for the others to begin.
         const drips = Array.from({ length: count }, async (_, at) => {
           await setTimeout((at / count) * BEGIN_WITHIN_MS)
@@ -32,14 +32,14 @@ export const slowloris: ProofRow = {
         cuts.push(...(await Promise.all(drips)))
       })
       const aloneMs = percentile(alone, 99)
-      const besideMs = percentile(beside, 99)
-      say(`p99 of a small question: ${aloneMs.toFixed(1)} ms alone, ${besideMs.toFixed(1)} ms beside them`)
+      const waitMs = percentile(waits, 99)
+      print(`p99 of a small question: ${aloneMs.toFixed(1)} ms alone, ${waitMs.toFixed(1)} ms beside them`)
       return [
         { what: "connections", seen: cuts.length, atLeast: count },
         { what: "the last was cut after", seen: Math.max(...cuts) / 1000, atMost: 15, unit: "s" },
         {
           what: `p99 of a small question beside them, by that alone (at least ${FLOOR_MS} ms)`,
-          seen: besideMs / Math.max(aloneMs, FLOOR_MS),
+          seen: waitMs / Math.max(aloneMs, FLOOR_MS),
           atMost: 2,
           unit: "times",
           needsQuiet: true,

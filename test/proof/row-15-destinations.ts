@@ -143,13 +143,13 @@ class DestinationWitness {
     const [, status, index] = /redirect (\d+) to (\d+)/.exec(body.toString()) ?? []
     if (index === undefined) return answersAll(request, reply)
     const location = headerText(this.forms[Number(index)] ?? "")
-    const told = {
+    const result = {
       location,
       refresh: `0; url=${location}`,
       "content-location": location,
       link: `<${location}>; rel=next`,
     }
-    reply.json({}, Number(status), { ...told, "alt-svc": `http/1.1="${location}"` })
+    reply.json({}, Number(status), { ...result, "alt-svc": `http/1.1="${location}"` })
   }
 }
 
@@ -162,7 +162,7 @@ function behind(trap: TrapHost): Record<string, string> {
 export const destinations: ProofRow = {
   number: 15,
   title: "destination override; SSRF",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const trap = await TrapHost.start()
     const upstream = await ScriptedUpstream.start()
     const other = await ScriptedUpstream.start(answersAll)
@@ -178,7 +178,7 @@ export const destinations: ProofRow = {
         atOnce: AT_ONCE,
         act: (bytes) => sendRaw(gateway.url, Buffer.from(bytes, "latin1")),
       })
-      say(`answers by status: ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")}`)
+      print(`answers by status: ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")}`)
       const { connections, bytes } = trap
       const { calls, strangers } = witness
       // The trap must be one: where an administrator says so, the gateway goes there.

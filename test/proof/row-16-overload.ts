@@ -67,14 +67,14 @@ class OverloadRun {
   /** Offers requests by the clock, however the gateway fares, and waits for the last answer. */
   async offer(shares: ShareList, seconds: number): Promise<OverloadAnswer[]> {
     const turns = shares.flatMap((share, key) => Array.from({ length: share }, () => key))
-    const asked: Promise<OverloadAnswer>[] = []
+    const pending: Promise<OverloadAnswer>[] = []
     const began = performance.now()
     for (let elapsedMs = 0; elapsedMs < seconds * 1000; elapsedMs = performance.now() - began) {
       const due = Math.floor((elapsedMs * OFFERED_PER_SECOND) / 1000)
-      while (asked.length < due) asked.push(this.ask(turns[(asked.length * STRIDE) % turns.length] ?? 0))
+      while (pending.length < due) pending.push(this.ask(turns[(pending.length * STRIDE) % turns.length] ?? 0))
       await setTimeout(TICK_MS)
     }
-    return Promise.all(asked)
+    return Promise.all(pending)
   }
 
   get upstreamCalls(): number {
@@ -95,11 +95,11 @@ class OverloadRun {
   }
 
   private async ask(key: number): Promise<OverloadAnswer> {
-    const asked = performance.now()
+    const sentAt = performance.now()
     const answer = await say(chat, { url: this.gateway.url, key: this.keys[key] ?? "" })
     const text = await answer.text()
-    const ms = performance.now() - asked
-    const isJudged = !this.stalls.since(asked)
+    const ms = performance.now() - sentAt
+    const isJudged = !this.stalls.since(sentAt)
     const [, code] = /"code":\s*"([a-z_]+)"/.exec(text) ?? []
     return { key, status: answer.status, code, retryAfter: answer.headers.get("retry-after"), ms, isJudged }
   }
@@ -115,7 +115,7 @@ const isShed = ({ status, code, retryAfter }: OverloadAnswer) =>
 export const overload: ProofRow = {
   number: 16,
   title: "overload: four times as many requests as there are places",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const scale = short ? SHORT : WHOLE
     const theft = new HostTheft()
     const run = await OverloadRun.start(scale)
@@ -126,8 +126,8 @@ export const overload: ProofRow = {
       const all = [...even, ...greedy]
       const shed = all.filter(isShed)
       const waits = shed.filter(({ isJudged }) => isJudged).map(({ ms }) => ms)
-      say(`${all.length} requests, ${all.filter(isAnswered).length} answered, ${shed.length} shed`)
-      say(`shed answers: p50 ${percentile(waits, 50).toFixed(1)} ms, at most ${Math.max(...waits).toFixed(1)} ms`)
+      print(`${all.length} requests, ${all.filter(isAnswered).length} answered, ${shed.length} shed`)
+      print(`shed answers: p50 ${percentile(waits, 50).toFixed(1)} ms, at most ${Math.max(...waits).toFixed(1)} ms`)
       const { share } = theft
       const isTimed = share <= MOST_STOLEN
       if (!isTimed) console.warn(`row 16: the host took ${(100 * share).toFixed(0)} % of the time, so it is not timed`)

@@ -101,7 +101,7 @@ async function enters(
   const headers = { ...credential, "content-type": "application/json", "anthropic-version": "2023-06-01" }
   const body = method === "GET" || method === "HEAD" ? {} : { body: "{}" }
   const response = await fetch(base + path, { method, headers, ...body })
-  const told = (await response.json().catch(() => ({}))) as { error?: { code?: string } }
-  const { code } = told.error ?? {}
+  const refusal = (await response.json().catch(() => ({}))) as { error?: { code?: string } }
+  const { code } = refusal.error ?? {}
   return response.status !== 401 && response.status !== 403 && code !== "route_not_found"
 }

@@ -21,11 +21,11 @@ const account = { "openai-organization": canary("organisation"), "x-ratelimit-li
 
 const SCRIPTS: Readonly<Record<string, UpstreamScript>> = {
   answers: async ({ path, body }, reply) => {
-    const spoken = dialectAt(path)
+    const dialect = dialectAt(path)
     if (!/"stream":\s*true|streamGenerate/.test(path + body))
-      return reply.json(spoken.answer(canary("answer")), 200, account)
+      return reply.json(dialect.answer(canary("answer")), 200, account)
     reply.stream(account)
-    for (const event of spoken.events(`${canary("streamed")} words`)) await reply.write(event)
+    for (const event of dialect.events(`${canary("streamed")} words`)) await reply.write(event)
     reply.end()
   },
   "400": (_, reply) => reply.json(fault(), 400, account),
@@ -89,16 +89,16 @@ async function provoke(gateway: RunningGateway, upstream: ScriptedUpstream): Pro
   const answers: string[] = []
   for (const script of Object.values(SCRIPTS)) {
     upstream.script = script
-    for (const spoken of WIRE_DIALECTS) {
-      for (const streamed of [false, true]) answers.push(await call(gateway, { spoken, streamed }))
+    for (const dialect of WIRE_DIALECTS) {
+      for (const streamed of [false, true]) answers.push(await call(gateway, { dialect, streamed }))
     }
   }
   upstream.script = SCRIPTS.answers as UpstreamScript
-  for (const spoken of WIRE_DIALECTS) {
-    answers.push(await call(gateway, { spoken, streamed: false, key: canary("wrong-key") }))
-    answers.push(await call(gateway, { spoken, streamed: false, model: `${canary("model")}/x` }))
-    answers.push(await call(gateway, { spoken, streamed: false, text: `{"model": ${canary("no-json")}` }))
-    answers.push(await call(gateway, { spoken, streamed: false, text: `{"${canary("member")}": 1}` }))
+  for (const dialect of WIRE_DIALECTS) {
+    answers.push(await call(gateway, { dialect, streamed: false, key: canary("wrong-key") }))
+    answers.push(await call(gateway, { dialect, streamed: false, model: `${canary("model")}/x` }))
+    answers.push(await call(gateway, { dialect, streamed: false, text: `{"model": ${canary("no-json")}` }))
+    answers.push(await call(gateway, { dialect, streamed: false, text: `{"${canary("member")}": 1}` }))
   }
   for (const path of [`/${canary("path")}`, `/v1/models/${canary("path")}/x`]) {
     const headers = { authorization: `Bearer ${gateway.key}` }
@@ -116,7 +116,7 @@ async function provoke(gateway: RunningGateway, upstream: ScriptedUpstream): Pro
 }
 
 interface CanaryRequest {
-  readonly spoken: WireDialect
+  readonly dialect: WireDialect
   readonly streamed: boolean
   readonly key?: string
   readonly model?: string
@@ -125,18 +125,18 @@ interface CanaryRequest {
 
 function call(
   { url, key: own }: RunningGateway,
-  { spoken, streamed, key = own, model = "test/model", text }: CanaryRequest,
+  { dialect, streamed, key = own, model = "test/model", text }: CanaryRequest,
 ) {
   const headers = {
-    ...spoken.headers(key),
+    ...dialect.headers(key),
     cookie: canary("header"),
     "user-agent": canary("header"),
     "x-forwarded-for": canary("header"),
     "openai-organization": canary("header"),
     traceparent: canary("header"),
   }
-  const body = text ?? JSON.stringify(spoken.body(canary("prompt"), { model, streamed }))
-  return textOf(fetch(url + spoken.path(model, streamed), { method: "POST", headers, body }))
+  const body = text ?? JSON.stringify(dialect.body(canary("prompt"), { model, streamed }))
+  return textOf(fetch(url + dialect.path(model, streamed), { method: "POST", headers, body }))
 }
 
 /** Headers and body; a connection that breaks has said what it said. */

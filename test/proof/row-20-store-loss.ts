@@ -25,20 +25,20 @@ const HONEST = ["store_unavailable", "insufficient_balance", "budget_exceeded"]
 export const storeLoss: ProofRow = {
   number: 20,
   title: "store loss: SQLite full, and locked",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const seen = new LossSeen()
     const evidence: InvariantEvidence[] = []
     if (!canLimit)
-      say("There is no prlimit here: a gateway is started under a limit in its place, and ends its outage with it.")
+      print("There is no prlimit here: a gateway is started under a limit in its place, and ends its outage with it.")
     for (let number = 0; number < (short ? 1 : LONG_RUNS); number++) {
       const random = new SeededRandom({ seed: Date.now(), number })
       const loss = new StoreLoss({ outages: short ? SHORT_OUTAGES : thrown(random), random, seen })
       evidence.push(await (canLimit ? loss.run() : loss.runUntilRestart()))
-      say(`${seen.outages} outages, ${seen.delivered} answers under way, ${seen.resumedMs.toFixed(0)} ms to resume`)
+      print(`${seen.outages} outages, ${seen.delivered} answers under way, ${seen.resumedMs.toFixed(0)} ms to resume`)
     }
     return [
       { what: "outages", seen: seen.outages, atLeast: !canLimit ? 1 : short ? SHORT_OUTAGES.length : 20 },
-      ...invariantFigures(evidence, say),
+      ...invariantFigures(evidence, print),
       ...clientFigures(evidence),
       ...(canLimit ? underWayFigures(seen, evidence) : []),
       { what: "the longest until a request was answered again", seen: seen.resumedMs, atMost: RESUMES_MS, unit: "ms" },

@@ -43,7 +43,7 @@ interface SoakTally {
 export const soak: ProofRow = {
   number: 21,
   title: "soak: mixed load, 5 % of streams left by their client, 5 % of upstreams failing",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const simulator = await RunningSimulator.start("--first-token-ms", "5", "--tokens-per-second", "500")
     const gateway = await RunningGateway.start({ config: config(simulator.url) })
     const durationMs = short ? 4000 : 10 * 60_000
@@ -60,13 +60,13 @@ export const soak: ProofRow = {
       while (performance.now() < until) {
         await setTimeout(SAMPLE_MS)
         samples.push([(performance.now() - startedAt) / 60_000, gateway.memoryMb])
-        if (samples.length % 60 === 0) say(`after ${samples.length / 60} min: ${gateway.memoryMb.toFixed(1)} MB`)
+        if (samples.length % 60 === 0) print(`after ${samples.length / 60} min: ${gateway.memoryMb.toFixed(1)} MB`)
       }
       await Promise.all(callers)
       // Idle connections, to either side, are given time to close.
       await setTimeout(short ? 500 : 45_000)
       const settled = samples.slice(Math.floor(samples.length * SETTLING))
-      say(
+      print(
         `${tally.calls} calls, ${tally.left} left, ${tally.failed} failed upstream; idle again at ${gateway.memoryMb.toFixed(1)} MB`,
       )
       return [
@@ -86,20 +86,20 @@ export const soak: ProofRow = {
 }
 
 async function call(gateway: RunningGateway, { tally, at }: { tally: SoakTally; at: number }): Promise<void> {
-  const spoken = WIRE_DIALECTS[at % WIRE_DIALECTS.length] ?? WIRE_DIALECTS[0]
-  if (!spoken) return
+  const dialect = WIRE_DIALECTS[at % WIRE_DIALECTS.length] ?? WIRE_DIALECTS[0]
+  if (!dialect) return
   const streamed = at % 3 !== 0
   const failing = Math.random() < FAILING
   const model = failing ? `test/${FAULTS[at % FAULTS.length]}` : "test/model"
   const question = "Tell me about the sea. ".repeat(1 + (at % 50))
-  const body = JSON.stringify(spoken.body(question, { model, streamed }))
+  const body = JSON.stringify(dialect.body(question, { model, streamed }))
   const leaves = streamed && Math.random() < LEAVING
   const abort = new AbortController()
   tally.calls++
   try {
-    const response = await fetch(gateway.url + spoken.path(model, streamed), {
+    const response = await fetch(gateway.url + dialect.path(model, streamed), {
       method: "POST",
-      headers: spoken.headers(gateway.key),
+      headers: dialect.headers(gateway.key),
       body,
       signal: abort.signal,
     })

@@ -11,7 +11,7 @@ const LIMIT = 5
 const DEAR = "upstream-dear"
 
 interface ModelAttack {
-  readonly spoken: WireDialect
+  readonly dialect: WireDialect
   readonly streamed: boolean
   /** JSON text, so that a name may be written with escapes. */
   readonly text: string
@@ -62,12 +62,12 @@ function* members(): Generator<string> {
 }
 
 function* attacks(): Generator<ModelAttack> {
-  for (const spoken of WIRE_DIALECTS) {
+  for (const dialect of WIRE_DIALECTS) {
     for (const streamed of [false, true]) {
-      const sound = soundText(spoken, streamed)
+      const sound = soundText(dialect, streamed)
       for (const member of members()) {
-        yield { spoken, streamed, text: `${sound.slice(0, -1)},${member}}` }
-        yield { spoken, streamed, text: `{${member},${sound.slice(1)}` }
+        yield { dialect, streamed, text: `${sound.slice(0, -1)},${member}}` }
+        yield { dialect, streamed, text: `{${member},${sound.slice(1)}` }
       }
     }
   }
@@ -99,7 +99,7 @@ export const otherModels: ProofRow = {
       const statuses = await runConcurrently(chosen, { atOnce: AT_ONCE, act: (attack) => send(gateway, key, attack) })
       const seen = [...host.obeyed]
       host.obeyed.length = 0
-      const sound = [...WIRE_DIALECTS].flatMap((spoken) => [false, true].map((streamed) => soundOf(spoken, streamed)))
+      const sound = [...WIRE_DIALECTS].flatMap((dialect) => [false, true].map((streamed) => soundOf(dialect, streamed)))
       const answered = await runConcurrently(sound, { atOnce: 1, act: (each) => send(gateway, key, each) })
       return [
         { what: "attacks", seen: chosen.length, atLeast: short ? 300 : 8000 },
@@ -136,8 +136,8 @@ function count<Item>(items: readonly Item[], isMeant: (item: Item) => boolean): 
   return items.filter(isMeant).length
 }
 
-function soundOf(spoken: WireDialect, streamed: boolean): ModelAttack {
-  return { spoken, streamed, text: soundText(spoken, streamed) }
+function soundOf(dialect: WireDialect, streamed: boolean): ModelAttack {
+  return { dialect, streamed, text: soundText(dialect, streamed) }
 }
 
 const OWN_LIMITS: Readonly<Record<WireDialect["name"], JsonBody>> = {
@@ -148,13 +148,13 @@ const OWN_LIMITS: Readonly<Record<WireDialect["name"], JsonBody>> = {
   "gemini array": { generationConfig: { maxOutputTokens: LIMIT } },
 }
 
-function soundText(spoken: WireDialect, streamed: boolean): string {
-  return JSON.stringify({ ...spoken.body("hi", { model: "test/model", streamed }), ...OWN_LIMITS[spoken.name] })
+function soundText(dialect: WireDialect, streamed: boolean): string {
+  return JSON.stringify({ ...dialect.body("hi", { model: "test/model", streamed }), ...OWN_LIMITS[dialect.name] })
 }
 
-async function send(gateway: RunningGateway, key: string, { spoken, streamed, text }: ModelAttack): Promise<number> {
-  const path = spoken.path("test/model", streamed)
-  const headers = { "content-type": "application/json", ...spoken.headers(key) }
+async function send(gateway: RunningGateway, key: string, { dialect, streamed, text }: ModelAttack): Promise<number> {
+  const path = dialect.path("test/model", streamed)
+  const headers = { "content-type": "application/json", ...dialect.headers(key) }
   const response = await fetch(gateway.url + path, { method: "POST", headers, body: text })
   await response.text()
   return response.status

@@ -132,8 +132,8 @@ function positive(nano: bigint): bigint {
 /** What is left, less what is owed. */
 async function standing(gateway: RunningGateway, funding: FundingSource): Promise<bigint> {
   const headers = { authorization: `Bearer ${funding.key(0)}` }
-  const told = (await (await fetch(`${gateway.url}/v1/key`, { headers })).json()) as { debt?: string }
-  return (await funding.leftNano()) - (nanoOfUsd(told.debt ?? "0") ?? 0n)
+  const status = (await (await fetch(`${gateway.url}/v1/key`, { headers })).json()) as { debt?: string }
+  return (await funding.leftNano()) - (nanoOfUsd(status.debt ?? "0") ?? 0n)
 }
 
 async function send(gateway: RunningGateway, key: string, { limit, shape, upstreamModel }: LimitCase) {
@@ -156,7 +156,7 @@ interface LimitStage {
 export const limits: ProofRow = {
   number: 23,
   title: "limits that hosts do not keep to, in every member, unary, streamed and reasoned in silence",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const host = await MeteredHost.start()
     const cases = casesOf(short)
     const gateway = await RunningGateway.start({ config: config(host.origin, cases) })
@@ -166,7 +166,7 @@ export const limits: ProofRow = {
       for (const each of cases) {
         const found = await spend(each, stage)
         seen.push({ ...each, ...found })
-        say(
+        print(
           `${each.limit.what}, ${each.shape}, ${each.funding.what}: ${found.overNano} nano-USD over, ${found.whole} whole`,
         )
       }

@@ -150,11 +150,11 @@ class SuspenseRun {
 export const suspense: ProofRow = {
   number: 24,
   title: "kill -9 of unary calls: what was held comes back, once",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const kills = short ? KILLS.short : KILLS.long
     const run = new SuspenseRun()
     await run.run(kills)
-    say(`${Number(run.suspendedNano) / 1e9} USD were found in suspense`)
+    print(`${Number(run.suspendedNano) / 1e9} USD were found in suspense`)
     return [
       { what: "kills", seen: run.kills, atLeast: kills },
       { what: "of them followed by a kill while it was returned", seen: run.killedReturns, atLeast: 1 },

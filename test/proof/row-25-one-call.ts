@@ -81,8 +81,8 @@ async function callOnce(
   await Promise.all(warming)
   await setTimeout(WARM_MS)
   const response = await ask(of.call)
-  const told = Number(response.headers.get("x-gateway-attempts"))
-  const attempts = response.ok ? told : Math.max(told, countReportedAttempts(await response.json()))
+  const reported = Number(response.headers.get("x-gateway-attempts"))
+  const attempts = response.ok ? reported : Math.max(reported, countReportedAttempts(await response.json()))
   return { sends: host.sendsOf(of.call), attempts, answered: response.ok }
 }
 
@@ -105,7 +105,7 @@ function indexesOf(kills: KillCase["kills"]): number[] {
 export const oneCall: ProofRow = {
   number: 25,
   title: "one call is not sent many times",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const rounds = short ? 1 : 25
     const hosts = await Promise.all(CASES.map((each) => KillingHost.start(each)))
     const gateway = await RunningGateway.start({ config: configOf(hosts) })
@@ -125,7 +125,7 @@ export const oneCall: ProofRow = {
       )
       for (const [index, calls] of seen.entries()) {
         const most = calls.toSorted((one, other) => other.sends - one.sends)[0]
-        say(`${CASES[index]?.what}: ${most?.sends} sends of one call at most, in ${most?.attempts} attempts`)
+        print(`${CASES[index]?.what}: ${most?.sends} sends of one call at most, in ${most?.attempts} attempts`)
       }
       return figures(seen)
     } finally {

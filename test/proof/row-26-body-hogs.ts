@@ -77,7 +77,7 @@ async function bodyBytes(gateway: RunningGateway): Promise<number> {
 export const bodyHogs: ProofRow = {
   number: 26,
   title: "bodies that are announced and do not end",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("hi")))
     const config = upstreamConfig(upstream.baseUrl).replace("context_window: 1000,", "context_window: 1000000,")
     const gateway = await RunningGateway.start({ config })
@@ -113,9 +113,11 @@ export const bodyHogs: ProofRow = {
         isOver = true
         await Promise.all(senders)
         const begun = (await Promise.all(hogs)).reduce((sum, each) => sum + each, 0)
-        say(`${begun} endless bodies begun by ${HOG_KEYS} keys`)
+        print(`${begun} endless bodies begun by ${HOG_KEYS} keys`)
       })
-      say(`the ordinary tenant's answers: ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")}`)
+      print(
+        `the ordinary tenant's answers: ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")}`,
+      )
       const other = [...statuses].reduce((sum, [status, count]) => sum + (status === 200 ? 0 : count), 0)
       return [
         { what: "bytes of bodies held at most", seen: mostHeld / MIB, atLeast: 200, atMost: 256, unit: "MiB" },

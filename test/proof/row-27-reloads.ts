@@ -117,14 +117,14 @@ async function lastHolds(gateway: RunningGateway, { file, baseUrl }: { file: str
 export const reloads: ProofRow = {
   number: 27,
   title: "a configuration file that is written carelessly under load",
-  async run({ short, say }): Promise<ProofFigure[]> {
+  async run({ short, print }): Promise<ProofFigure[]> {
     const upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("hi")))
     const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
     try {
       const { answers, written, lastHolds: holds } = await run(gateway, { baseUrl: upstream.baseUrl, short })
       const [reloaded, rejected] = [gateway.logged("config-reloaded").length, gateway.logged("config-rejected").length]
-      say(`${written} contents written, ${reloaded} loaded, ${rejected} refused`)
-      for (const each of answers.others.slice(0, 5)) say(each)
+      print(`${written} contents written, ${reloaded} loaded, ${rejected} refused`)
+      for (const each of answers.others.slice(0, 5)) print(each)
       return [
         { what: "contents loaded", seen: reloaded, atLeast: short ? 2 : 20 },
         { what: "contents and files refused", seen: rejected, atLeast: short ? 1 : 10 },

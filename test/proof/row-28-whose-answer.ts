@@ -143,8 +143,8 @@ async function hostileAnswers({
 }: HostileRun): Promise<[TenantCallers, StrayHost]> {
   const latestMs = isolation === "shared" ? LATEST_MS : Number.POSITIVE_INFINITY
   const host = await StrayHost.start({ slowness, latestMs })
-  const beside = await onStage({ host, isolation, tenants: neighbours + ATTACKERS }, async (url, keys) => {
-    const beside = new TenantCallers(url, keys.slice(ATTACKERS))
+  const shared = await onStage({ host, isolation, tenants: neighbours + ATTACKERS }, async (url, keys) => {
+    const callers = new TenantCallers(url, keys.slice(ATTACKERS))
     const attackers = new TenantCallers(url, keys.slice(0, ATTACKERS))
     let isOver = false
     const attack = async () => {
@@ -159,34 +159,34 @@ async function hostileAnswers({
       }
     }
     const attacking = attack()
-    await callInTurns(beside, { each, pauseMs: 1400 })
+    await callInTurns(callers, { each, pauseMs: 1400 })
     isOver = true
     await attacking
-    beside.foreign.push(...attackers.foreign)
-    return beside
+    callers.foreign.push(...attackers.foreign)
+    return callers
   })
-  return [beside, host]
+  return [shared, host]
 }
 
 export const whoseAnswer: ProofRow = {
   number: 28,
   title: "whose answer",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const shared = { isolation: "shared", slowness: 1, neighbours: short ? 40 : 60, each: short ? 10 : 40 } as const
     const strict = { isolation: "strict", slowness: 3, neighbours: short ? 20 : 40, each: short ? 5 : 30 } as const
-    const [[twice, doubleHost], [beside, sharedHost], [apart, strictHost]] = await Promise.all([
+    const [[twice, doubleHost], [together, sharedHost], [apart, strictHost]] = await Promise.all([
       doubleAnswers(short ? { tenants: 40, each: 8 } : { tenants: 60, each: 85 }),
       hostileAnswers(shared),
       hostileAnswers(strict),
     ])
-    for (const { foreign, unanswered } of [twice, beside, apart]) {
-      for (const what of [...foreign.slice(0, SHOWN), ...unanswered.slice(0, SHOWN)]) say(what)
+    for (const { foreign, unanswered } of [twice, together, apart]) {
+      for (const what of [...foreign.slice(0, SHOWN), ...unanswered.slice(0, SHOWN)]) print(what)
     }
-    say(`${doubleHost.strays} second answers; ${twice.mixed} went to another call of the same tenant`)
-    say(`${sharedHost.strays + strictHost.strays} hostile pieces after an answer`)
+    print(`${doubleHost.strays} second answers; ${twice.mixed} went to another call of the same tenant`)
+    print(`${sharedHost.strays + strictHost.strays} hostile pieces after an answer`)
     return [
       ...figuresOf("with answers that come twice", twice, { calls: short ? 300 : 5000 }),
-      ...figuresOf("beside hostile answers", beside, { calls: short ? 300 : 1000 }),
+      ...figuresOf("beside hostile answers", together, { calls: short ? 300 : 1000 }),
       ...figuresOf("beside hostile answers, strictly apart", apart, { calls: short ? 90 : 1000 }),
       { what: "kinds of hostile answers", seen: HOSTILE_ANSWERS.length, atLeast: 80 },
       { what: "second answers sent", seen: doubleHost.strays, atLeast: short ? 20 : 200 },

@@ -22,7 +22,7 @@ interface StoreOpening {
 export const start: ProofRow = {
   number: 31,
   title: "the start of a large store that was killed under load",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const folder = mkdtempSync(join(tmpdir(), "trivium-start-"))
     try {
       const left = join(folder, "left")
@@ -33,7 +33,7 @@ export const start: ProofRow = {
         cpSync(left, copy, { recursive: true })
         openings.push(JSON.parse(await run([OPENER, join(copy, "trivium.db")])))
       }
-      say(`opened and recovered in ${openings.map(({ tookMs }) => tookMs.toFixed(0)).join(", ")} ms`)
+      print(`opened and recovered in ${openings.map(({ tookMs }) => tookMs.toFixed(0)).join(", ")} ms`)
       return figuresOf(openings, short)
     } finally {
       rmSync(folder, { recursive: true, force: true })
@@ -55,8 +55,8 @@ function figuresOf(openings: readonly StoreOpening[], short: boolean): ProofFigu
 /** What it printed; it ends by being killed. */
 async function run(words: readonly string[]): Promise<string> {
   const child = Bun.spawn([process.execPath, ...words], { stdout: "pipe", stderr: "inherit" })
-  const said = await new Response(child.stdout).text()
+  const output = await new Response(child.stdout).text()
   await child.exited
   if (child.signalCode !== "SIGKILL") throw new Error(`${words[0]} ended with ${child.exitCode}`)
-  return said
+  return output
 }

@@ -22,7 +22,7 @@ interface RunOptions {
   /** A form that takes seconds, for the tests; else the whole row. */
   readonly short: boolean
   /** Tells what goes on, in a run that takes long. */
-  readonly say: (text: string) => void
+  readonly print: (text: string) => void
 }
 
 export interface ProofRow {

@@ -14,7 +14,7 @@ for (const row of rows.filter(({ number }) => wanted.length === 0 || wanted.incl
   const startedAt = performance.now()
   console.log(`row ${row.number}: ${row.title}`)
   try {
-    const figures = await row.run({ short: false, say: (text) => console.log(`    ${text}`) })
+    const figures = await row.run({ short: false, print: (text) => console.log(`    ${text}`) })
     for (const figure of figures) console.log(describeFigure(figure))
     broken += figures.length === 0 ? 1 : figures.filter((figure) => !isKept(figure)).length
   } catch (thrown) {

@@ -45,14 +45,14 @@ export class ThreeProviders {
 
   /** So many requests a second, for so long; resolves when all have ended. */
   async load(perSecond: number, { seconds, routing }: { seconds: number; routing?: string }): Promise<TimedCall[]> {
-    const asked: Promise<TimedCall>[] = []
+    const pending: Promise<TimedCall>[] = []
     const began = performance.now()
     for (let due = 0; due < seconds * perSecond; ) {
       const wanted = Math.min(seconds * perSecond, ((performance.now() - began) / 1000) * perSecond)
-      for (; due < wanted; due++) asked.push(this.ask(routing))
+      for (; due < wanted; due++) pending.push(this.ask(routing))
       await Bun.sleep(TICK_MS)
     }
-    return Promise.all(asked)
+    return Promise.all(pending)
   }
 
   async ask(routing?: string): Promise<TimedCall> {

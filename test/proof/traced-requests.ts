@@ -2,7 +2,7 @@
 // ledger records, and its own model name, which the upstream records.
 import { readFileSync } from "node:fs"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
-import { hear, PROTOCOLS, type ProtocolName } from "../money/client.ts"
+import { PROTOCOLS, type ProtocolName, sendRequest } from "../money/client.ts"
 import { withOfflineAdmin } from "./offline-ledger.ts"
 import { runConcurrently } from "./run-concurrently.ts"
 import type { SeededRandom } from "./seeded-random.ts"
@@ -107,8 +107,8 @@ export function prepareLastingRequests(
     const prepare = async (name: string, at: number): Promise<TracedRequest> => {
       const protocol = PROTOCOLS[Math.floor(at / 2) % PROTOCOLS.length] ?? "openai-chat"
       const { id, key } = await adminService.keys.create({ name, tenant: "open", requests_per_minute: 1_000_000 })
-      const asked = { protocol, stream: at % 2 === 0, leavesAfterMs: undefined }
-      return { ...plain, ...asked, name, keyId: id, key, seen: { how: "unasked" } }
+      const request = { protocol, stream: at % 2 === 0, leavesAfterMs: undefined }
+      return { ...plain, ...request, name, keyId: id, key, seen: { how: "unasked" } }
     }
     return Promise.all(names.map(prepare))
   })
@@ -160,7 +160,7 @@ export async function runTracedRequest(tracedRequest: TracedRequest, url: string
   const timer = leavesAfterMs === undefined ? undefined : setTimeout(() => leaving.abort(), leavesAfterMs)
   const model = `t/${name}${words === "" ? "" : `@${words}`}`
   try {
-    const heard = await hear({ url, key, protocol, model, stream, text, signal: leaving.signal })
+    const heard = await sendRequest({ url, key, protocol, model, stream, text, signal: leaving.signal })
     const { status, id: requestId, cost } = heard
     const seen = { status, requestId, cost }
     if (status !== 200) tracedRequest.seen = { ...seen, how: "refused", ...codeIn(heard.text) }

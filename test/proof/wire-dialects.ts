@@ -10,7 +10,7 @@ export interface WireDialect {
   readonly name: "chat" | "responses" | "messages" | "gemini events" | "gemini array"
   path(model: string, streamed: boolean): string
   headers(key: string): Record<string, string>
-  body(question: string, asked: { readonly model: string; readonly streamed: boolean }): JsonBody
+  body(question: string, options: { readonly model: string; readonly streamed: boolean }): JsonBody
   /** How the provider knows this protocol's requests. */
   readonly upstreamPath: RegExp
   answer(text: string): JsonBody
@@ -103,13 +103,13 @@ export function dialectAt(upstreamPath: string): WireDialect {
 
 /** Asks as a caller of this protocol does. */
 export function ask(
-  spoken: WireDialect,
+  dialect: WireDialect,
   { url, key }: { readonly url: string; readonly key: string },
   { question = "hi", model = "test/model", streamed = false } = {},
 ): Promise<Response> {
-  return fetch(url + spoken.path(model, streamed), {
+  return fetch(url + dialect.path(model, streamed), {
     method: "POST",
-    headers: spoken.headers(key),
-    body: JSON.stringify(spoken.body(question, { model, streamed })),
+    headers: dialect.headers(key),
+    body: JSON.stringify(dialect.body(question, { model, streamed })),
   })
 }

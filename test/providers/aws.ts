@@ -10,10 +10,10 @@ export interface AwsCredential {
 /** What is wrong with a request's signature; undefined when nothing is. */
 export function signatureFault(request: ReceivedRequest, credential: AwsCredential): string | undefined {
   const { headers, method, path, body } = request
-  const said =
+  const pattern =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/
   const [, id, day = "", region = "", service = "", names = "", signature] =
-    said.exec(headers.authorization ?? "") ?? []
+    pattern.exec(headers.authorization ?? "") ?? []
   if (id !== credential.accessKeyId) return `the access key is ${id}`
   if (service !== "bedrock") return `the service is ${service}`
   const time = headers["x-amz-date"] ?? ""

@@ -112,7 +112,7 @@ describe("Azure's unversioned API", () => {
 
   recorded("recorded answers of Azure pass unchanged", async () => {
     const whole = recordings("chat").filter(({ provider, status }) => provider === "azure-openai" && status === 200)
-    const answered = whole.filter(({ response: { body: told } }) => typeof told === "object" && "choices" in told)
+    const answered = whole.filter(({ response: { body } }) => typeof body === "object" && "choices" in body)
     expect(answered.length).toBeGreaterThan(5)
     for (const recording of answered) {
       const text = Buffer.from(wholeText(recording) ?? "", "latin1").toString()

@@ -61,11 +61,11 @@ async function call({ stream = false, proof = signed as object } = {}) {
   if (!line) throw new Error("Bedrock speaks Converse")
   const losses: Losses = []
   const { path, headers } = bedrockConverseCodec.operationFor(MODEL, stream)
-  const said = bedrockConverseCodec.encodeRequest(hello, {
+  const encoded = bedrockConverseCodec.encodeRequest(hello, {
     ...{ model: MODEL, stream, streamUsage: line.streamUsage, minter: "bedrock", maxOutputTokens: 100, reasons: true },
     losses,
   })
-  const body = Buffer.from(JSON.stringify(said))
+  const body = Buffer.from(JSON.stringify(encoded))
   return line.send({ url: line.baseUrl + path, headers: line.headersWith(headers), body, abort: new Abort() })
 }
 
@@ -93,13 +93,13 @@ async function streamed(): Promise<StreamEvent[]> {
   return [...events, ...decoder.finish()]
 }
 
-const said = (text: string) => ({
+const answerBody = (text: string) => ({
   output: { message: { role: "assistant", content: [{ text }] } },
   stopReason: "end_turn",
   usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 },
 })
 
-const spoken = (...words: readonly string[]): Buffer[] => [
+const textFrames = (...words: readonly string[]): Buffer[] => [
   converseEvent("messageStart", { role: "assistant" }),
   ...words.map((text) => converseEvent("contentBlockDelta", { contentBlockIndex: 0, delta: { text } })),
 ]
@@ -111,7 +111,7 @@ const over: readonly Buffer[] = [
 
 describe("a conversation", () => {
   test("a conversation is signed, and names its model only in the path", async () => {
-    answer((_, reply) => reply.json(said("Grüße.")))
+    answer((_, reply) => reply.json(answerBody("Grüße.")))
     expect(await whole()).toEqual({
       candidates: [
         { index: 0, parts: [{ kind: "text", text: "Grüße." }], finish: { reason: "stop", word: "end_turn" } },
@@ -128,7 +128,7 @@ describe("a conversation", () => {
   })
 
   test("a conversation uses a Bedrock API key if that is configured", async () => {
-    answer((_, reply) => reply.json(said("Hello.")))
+    answer((_, reply) => reply.json(answerBody("Hello.")))
     await whole({ proof: { apiKey: new Secret("bedrock-api-key") } })
     expect(upstream.lastRequest().headers.authorization).toBe("Bearer bedrock-api-key")
   })
@@ -156,7 +156,7 @@ describe("a stream", () => {
   test("a stream is decoded from its frames, event by event", async () => {
     answer(async (_, reply) => {
       reply.stream(FRAMED)
-      for (const frame of [...spoken("Grü", "ße."), ...over]) await reply.write(frame)
+      for (const frame of [...textFrames("Grü", "ße."), ...over]) await reply.write(frame)
       reply.end()
     })
     const events = await streamed()
@@ -174,7 +174,7 @@ describe("a stream", () => {
   test("a stream is the same when its bytes arrive one by one", async () => {
     answer(async (_, reply) => {
       reply.stream(FRAMED)
-      for (const byte of Buffer.concat([...spoken("Grüße."), ...over])) await reply.write(Buffer.from([byte]))
+      for (const byte of Buffer.concat([...textFrames("Grüße."), ...over])) await reply.write(Buffer.from([byte]))
       reply.end()
     })
     expect(assembleResponse(await streamed()).candidates[0]?.parts).toEqual([{ kind: "text", text: "Grüße." }])
@@ -187,7 +187,7 @@ describe("a stream", () => {
     })
     answer(async (_, reply) => {
       reply.stream(FRAMED)
-      for (const frame of spoken("First.")) await reply.write(frame)
+      for (const frame of textFrames("First.")) await reply.write(frame)
       await waited
       reply.end()
     })
@@ -208,7 +208,7 @@ describe("a stream", () => {
   ] as const)("a stream that ends in a %s reports %s", async (type, code) => {
     answer(async (_, reply) => {
       reply.stream(FRAMED)
-      for (const frame of spoken("Half of")) await reply.write(frame)
+      for (const frame of textFrames("Half of")) await reply.write(frame)
       await reply.write(framedException(type, "The model stopped."))
       reply.end()
     })

@@ -270,19 +270,19 @@ describe("a stream through Bedrock", () => {
 })
 
 describe("Bedrock's rejection", () => {
-  const asked = async (status: number, type: string, message: string) => {
+  const rejectionWith = async (status: number, type: string, message: string) => {
     answer((_, reply) => refuse(reply, status, { type, message }))
     const error = await rejectionOf(client().messages.create(hello("test/model")))
-    const { status: told, error: said } = error as {
+    const { status: seen, error: details } = error as {
       status: number
       error: { error: { code: string; message: string } }
     }
-    return { ...said.error, status: told }
+    return { ...details.error, status: seen }
   }
 
   test("Bedrock's rejection of a parameter is returned as the caller's error", async () => {
     const message = "max_tokens: 999999 > 64000, which is the maximum allowed"
-    expect(await asked(400, "ValidationException", message)).toMatchObject({
+    expect(await rejectionWith(400, "ValidationException", message)).toMatchObject({
       status: 400,
       code: "invalid_parameter",
       message,
@@ -290,9 +290,9 @@ describe("Bedrock's rejection", () => {
   })
 
   test("Bedrock's rejection of a too-long input has the message that agents expect", async () => {
-    const told = await asked(400, "ValidationException", "Input is too long for requested model.")
-    expect(told).toMatchObject({ status: 400, code: "context_length_exceeded" })
-    expect(told.message).toStartWith("prompt is too long")
+    const rejection = await rejectionWith(400, "ValidationException", "Input is too long for requested model.")
+    expect(rejection).toMatchObject({ status: 400, code: "context_length_exceeded" })
+    expect(rejection.message).toStartWith("prompt is too long")
   })
 
   test.each([
@@ -303,12 +303,12 @@ describe("Bedrock's rejection", () => {
     [408, "ModelTimeoutException", "It took too long.", "upstream_unavailable"],
     [503, "ServiceUnavailableException", "Not now.", "upstream_unavailable"],
   ])("Bedrock's rejection with %d %s is not the caller's error", async (status, type, message, code) => {
-    expect(await asked(status, type, message)).toMatchObject({ status: 503, code })
+    expect(await rejectionWith(status, type, message)).toMatchObject({ status: 503, code })
   })
 
   test("Bedrock's rejection is returned without the signing credentials, even if it repeats them", async () => {
     const leak = `${credential.secretAccessKey} and ${credential.accessKeyId} may not set top_k`
-    const { message } = await asked(400, "ValidationException", leak)
+    const { message } = await rejectionWith(400, "ValidationException", leak)
     expect(message).toBe("[secret] and [secret] may not set top_k")
   })
 

@@ -109,8 +109,8 @@ describe("Gemini on Vertex", () => {
     const error = {
       error: { code: 400, message: "Cannot fetch content from the provided URL.", status: "INVALID_ARGUMENT" },
     }
-    for (const told of [error, [error]]) {
-      answer((_, reply) => reply.json(told, 400))
+    for (const body of [error, [error]]) {
+      answer((_, reply) => reply.json(body, 400))
       expect(await rejectionOf(ask())).toMatchObject({ status: 400 })
       expect(String(await rejectionOf(ask()))).toContain("Cannot fetch content from the provided URL.")
     }
@@ -285,10 +285,10 @@ describe("an access token", () => {
       closed = reply.closed
     }
     const abort = new AbortController()
-    const asked = post("generateContent", abort.signal)
+    const pending = post("generateContent", abort.signal)
     while (!closed) await Bun.sleep(5)
     abort.abort()
-    await rejectionOf(asked)
+    await rejectionOf(pending)
     while (gateway.logged("exchange").length === 0) await Bun.sleep(10)
     expect(gateway.logged("exchange")).toMatchObject([{ outcome: "client-gone" }])
   })

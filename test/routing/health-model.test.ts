@@ -54,11 +54,11 @@ class ReferenceBreaker {
     else if (retryAfterMs !== undefined) this.outUntil = Math.max(this.outUntil ?? 0, now + retryAfterMs)
   }
 
-  private goOut(now: number, askedMs?: number): void {
+  private goOut(now: number, requestedMs?: number): void {
     const wasIn = this.outUntil === undefined
     const forgiven = wasIn ? Math.floor((now - this.cameInAt) / 30_000) : 0
     this.times = Math.max(0, this.times - forgiven) + 1
-    this.outUntil = now + (askedMs ?? Math.min(300_000, 15_000 * this.times))
+    this.outUntil = now + (requestedMs ?? Math.min(300_000, 15_000 * this.times))
     this.inRow = 0
     this.failedTrials = 0
   }

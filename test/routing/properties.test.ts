@@ -45,7 +45,7 @@ const event = fc.record({
 const occasion = fc.record({
   world,
   wishes,
-  asked: fc.subarray([...MODELS, GROUP.id], { minLength: 1 }),
+  names: fc.subarray([...MODELS, GROUP.id], { minLength: 1 }),
   events: fc.array(event, { maxLength: 25 }),
   turn: fc.nat(),
   chance: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
@@ -86,7 +86,7 @@ function stagedHealth(table: StagedTable, events: GeneratedInput["events"]): Sta
 const losesParameters = ({ account }: Target) => account.baseUrl.endsWith("/1")
 
 /** The wishes as they reach the plan: what is not asked for is not there. */
-function asked(generated: GeneratedInput["wishes"]): Partial<RoutingOptions> {
+function definedOptions(generated: GeneratedInput["wishes"]): Partial<RoutingOptions> {
   return Object.fromEntries(Object.entries(generated).filter(([, value]) => value !== undefined))
 }
 
@@ -105,8 +105,8 @@ function always(check: (made: GeneratedPlan) => void): void {
       const stage = stagedHealth(table, generated.events)
       const [home] = table.table.accounts.get("two") ?? []
       const plan = (more: Partial<RoutingOptions> = {}) =>
-        table.plan(generated.asked, {
-          wishes: { ...asked(generated.wishes), ...more },
+        table.plan(generated.names, {
+          wishes: { ...definedOptions(generated.wishes), ...more },
           facts: { stream: true, inputTokens: 100, candidates: 1 },
           health: stage.health.snapshot(),
           turn: generated.turn,
@@ -153,10 +153,10 @@ describe("every plan", () => {
       const { attempts } = made.plan()
       expect(attempts.length).toBeLessThanOrEqual(8)
       expect(new Set(attempts.map(nameOf)).size).toBe(attempts.length)
-      for (const name of made.generated.asked) {
+      for (const name of made.generated.names) {
         const own = new Set(placesOf(name, made).map(nameOf))
         const others = new Set(
-          made.generated.asked
+          made.generated.names
             .filter((each) => each !== name)
             .flatMap((each) => placesOf(each, made))
             .map(nameOf),
@@ -169,7 +169,7 @@ describe("every plan", () => {
 
   test("every plan tries only targets that the caller allows", () => {
     always((made) => {
-      const allowed = new Set(made.generated.asked.flatMap((name) => placesOf(name, made)).map(nameOf))
+      const allowed = new Set(made.generated.names.flatMap((name) => placesOf(name, made)).map(nameOf))
       for (const attempt of made.plan().attempts) expect(allowed).toContain(nameOf(attempt))
     })
   })
@@ -177,7 +177,7 @@ describe("every plan", () => {
   test("every plan tries a target of every name that has one, even if all are out of rotation", () => {
     always((made) => {
       const tried = new Set(made.plan().attempts.map(nameOf))
-      for (const name of made.generated.asked.slice(0, 6)) {
+      for (const name of made.generated.names.slice(0, 6)) {
         const places = placesOf(name, made).map(nameOf)
         if (places.length > 0) expect(places.some((place) => tried.has(place))).toBe(true)
       }
@@ -190,11 +190,11 @@ describe("every plan", () => {
       const isOut = (target: Target) => !made.stage.health.accepts(target)
       const firstOut = attempts.findIndex(isOut)
       if (firstOut >= 0) expect(attempts.slice(firstOut).every(isOut)).toBe(true)
-      for (const name of made.generated.asked.slice(0, 6)) {
+      for (const name of made.generated.names.slice(0, 6)) {
         const places = placesOf(name, made)
         const own = new Set(places.map(nameOf))
         if (places.every(isOut)) continue
-        const others = made.generated.asked.filter((each) => each !== name).flatMap((each) => placesOf(each, made))
+        const others = made.generated.names.filter((each) => each !== name).flatMap((each) => placesOf(each, made))
         const shared = new Set(others.map(nameOf))
         const alone = attempts.filter((each) => own.has(nameOf(each)) && !shared.has(nameOf(each)))
         expect(alone.filter(isOut)).toEqual([])
@@ -212,11 +212,11 @@ describe("every plan", () => {
   test("every explained plan lists each target as tried or excluded with a reason", () => {
     always((made) => {
       const { attempts, excluded } = made.plan({ explain: true })
-      const told = [...attempts, ...excluded.map(({ upstreamModel }) => ({ upstreamModel }))].map(
+      const listed = [...attempts, ...excluded.map(({ upstreamModel }) => ({ upstreamModel }))].map(
         ({ upstreamModel }) => upstreamModel,
       )
-      const all = made.generated.asked.slice(0, 6).flatMap((name) => placesOf(name, made))
-      for (const { upstreamModel } of all) expect(told).toContain(upstreamModel)
+      const all = made.generated.names.slice(0, 6).flatMap((name) => placesOf(name, made))
+      for (const { upstreamModel } of all) expect(listed).toContain(upstreamModel)
     })
   })
 

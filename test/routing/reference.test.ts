@@ -63,17 +63,17 @@ function staged(entries: readonly ReferenceEntry[]): { table: StagedTable; stage
 
 /** What would be asked, one after the other, and how it ends. */
 function walked(planned: readonly string[], replyOf: (name: string) => FailureKind | "answered") {
-  const asked: string[] = []
+  const attempted: string[] = []
   let ending: ReferenceOutcome = "exhausted"
   for (const name of planned) {
-    asked.push(name)
+    attempted.push(name)
     const reply = replyOf(name)
     if (reply === "answered" || !allowsFallback(reply)) {
       ending = reply
       break
     }
   }
-  return { asked, ending }
+  return { attempted, ending }
 }
 
 const STRATEGY_WISHES: readonly (RoutingStrategy | undefined)[] = [undefined, ...STRATEGIES]
@@ -86,9 +86,9 @@ test("the order of attempts and its end match the reference for every strategy, 
       const { table, stage } = staged(entries)
       for (const strategy of STRATEGY_WISHES) {
         for (const fallbacks of FALLBACKS) {
-          const asked = entries.slice(0, fallbacks + 1)
+          const chosen = entries.slice(0, fallbacks + 1)
           const { attempts } = table.plan(
-            asked.map(({ name }) => name),
+            chosen.map(({ name }) => name),
             {
               wishes: strategy ? { strategy } : {},
               facts: { stream: true, inputTokens: 100, candidates: 1 },
@@ -98,7 +98,7 @@ test("the order of attempts and its end match the reference for every strategy, 
           const planned = attempts.map(
             ({ account, upstreamModel }) => upstreamModel + account.baseUrl.slice(account.baseUrl.lastIndexOf("/")),
           )
-          const expected = trials(asked, strategy)
+          const expected = trials(chosen, strategy)
           expect(planned).toEqual(expected)
           for (const kind of FAILURE_KINDS) {
             for (const failing of [1, 3, 8]) {

@@ -93,12 +93,12 @@ const ENDS_THERE: readonly FailureKind[] = ["caller", "refusal", "client-gone", 
 export function walk(
   tried: readonly string[],
   replyOf: (name: string) => FailureKind | "answered",
-): { readonly asked: string[]; readonly ending: ReferenceOutcome } {
-  const asked: string[] = []
+): { readonly attempted: string[]; readonly ending: ReferenceOutcome } {
+  const attempted: string[] = []
   for (const name of tried) {
-    asked.push(name)
+    attempted.push(name)
     const reply = replyOf(name)
-    if (reply === "answered" || ENDS_THERE.includes(reply)) return { asked, ending: reply }
+    if (reply === "answered" || ENDS_THERE.includes(reply)) return { attempted, ending: reply }
   }
-  return { asked, ending: "exhausted" }
+  return { attempted, ending: "exhausted" }
 }

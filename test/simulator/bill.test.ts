@@ -6,7 +6,7 @@ import { ChargeLog, type SimulatedCharge } from "../../src/simulator/simulated-c
 import { createSimulator } from "../../src/simulator/simulator.ts"
 import { Abort } from "../../src/transport/abort.ts"
 import { readStream, simulated } from "./simulated-call.ts"
-import { type SimulatorQuestion, SPOKEN } from "./simulated-protocols.ts"
+import { SIMULATED_PROTOCOLS, type SimulatorQuestion } from "./simulated-protocols.ts"
 
 /** A simulator and what it bills. */
 function billed() {
@@ -22,8 +22,8 @@ async function bill(question: SimulatorQuestion, words?: string): Promise<readon
   return bills()
 }
 
-describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (_, spoken) => {
-  const { stream, whole, usage, requestId } = spoken
+describe.each(SIMULATED_PROTOCOLS.map((each) => [each.name, each] as const))("%s", (_, protocol) => {
+  const { stream, whole, usage, requestId } = protocol
   const [member, input, output] = usage
 
   test("a whole answer's bill is its usage, and is found by its id", async () => {
@@ -70,7 +70,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (_, 
       last = Buffer.from(read.value).toString()
       if (bills().length > 0) break
     }
-    expect(last).toContain(spoken.terminal.trim())
+    expect(last).toContain(protocol.terminal.trim())
     expect(bills()).toHaveLength(1)
   })
 
@@ -80,7 +80,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (_, 
       const abort = new Abort()
       const reader = (await simulated(stream, { send, abort })).body?.getReader()
       // Google says eight tokens at once.
-      const reads = spoken.name.startsWith("gemini") ? 2 : 9
+      const reads = protocol.name.startsWith("gemini") ? 2 : 9
       for (let at = 0; at < reads; at++) await reader?.read()
       const [whole] = await bill(stream)
       if (how === "cancel") await reader?.cancel()
@@ -109,7 +109,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (_, 
   test("a truncated answer costs the output sent so far", async () => {
     const [sound] = await bill(stream)
     for (const word of ["cut-after-8", "reset-after-8", "end-after-8", "error-after-8", "garbage-after-8"]) {
-      const [broken] = await bill(stream, spoken.name.startsWith("gemini") ? word.replace("8", "2") : word)
+      const [broken] = await bill(stream, protocol.name.startsWith("gemini") ? word.replace("8", "2") : word)
       expect(broken?.ended).toBe("fault")
       expect(broken?.output_tokens).toBeWithin(1, Number(sound?.output_tokens))
     }
@@ -179,7 +179,7 @@ test("free calls are not billed, and an answer without its own id is found by th
 test("the file has a line for each call, also across logs", async () => {
   const folder = mkdtempSync(join(tmpdir(), "trivium-bill-"))
   const file = join(folder, "bill.jsonl")
-  const [{ whole }] = SPOKEN as [(typeof SPOKEN)[number]]
+  const [{ whole }] = SIMULATED_PROTOCOLS as [(typeof SIMULATED_PROTOCOLS)[number]]
   for (const seed of ["one", "two"]) {
     const send = createSimulator({ seed, onCharge: new ChargeLog({ file }).add })
     for (let at = 0; at < 3; at++) await simulated(whole, { send })

@@ -2,12 +2,12 @@ import { describe, expect, test } from "bun:test"
 import { createSimulator } from "../../src/simulator/simulator.ts"
 import { Abort } from "../../src/transport/abort.ts"
 import { eventsIn, readStream, simulated } from "./simulated-call.ts"
-import { questionFor, SPOKEN } from "./simulated-protocols.ts"
+import { questionFor, SIMULATED_PROTOCOLS } from "./simulated-protocols.ts"
 
 const lost = expect.objectContaining({ code: "ECONNRESET" })
 
-describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (name, spoken) => {
-  const { stream, whole, terminal, usage, requestId, unavailable, limited } = spoken
+describe.each(SIMULATED_PROTOCOLS.map((each) => [each.name, each] as const))("%s", (name, protocol) => {
+  const { stream, whole, terminal, usage, requestId, unavailable, limited } = protocol
   const [member, input, output] = usage
   const isArray = name.endsWith("array")
 
@@ -19,9 +19,9 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
           const response = await simulated(question, { words: `status-${status}` })
           expect(response.status).toBe(status)
           expect(response.headers.get(requestId)).toMatch(/^req_\w{24}$/)
-          const said = JSON.parse(await response.text())
-          const body = Array.isArray(said) ? said[0] : said
-          expect(Array.isArray(said)).toBe(isArray && question === stream)
+          const parsed = JSON.parse(await response.text())
+          const body = Array.isArray(parsed) ? parsed[0] : parsed
+          expect(Array.isArray(parsed)).toBe(isArray && question === stream)
           expect(body.error.message).toContain(String(status))
           if (name.startsWith("gemini")) expect(body.error.code).toBe(status)
           if (name.startsWith("anthropic"))
@@ -80,8 +80,8 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
 
     test("a 429 has its delay in the body for Gemini", async () => {
       const text = await (await retry("retry-info-34")).text()
-      const says = name.startsWith("gemini")
-      expect(text.includes('"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"')).toBe(says)
+      const hasRetryInfo = name.startsWith("gemini")
+      expect(text.includes('"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"')).toBe(hasRetryInfo)
     })
 
     test("a delay may have several forms at once, and another status", async () => {

@@ -4,7 +4,7 @@ import { ChargeLog, type SimulatedCharge } from "../../src/simulator/simulated-c
 import { eventually } from "../stage/eventually.ts"
 import { RawClient } from "../stage/raw-client.ts"
 import { heard, requestText, unchunked } from "./raw-caller.ts"
-import { type SimulatorQuestion, SPOKEN } from "./simulated-protocols.ts"
+import { SIMULATED_PROTOCOLS, type SimulatorQuestion } from "./simulated-protocols.ts"
 
 const log = new ChargeLog()
 let server: SimulatorServer
@@ -20,10 +20,10 @@ function post({ path, body }: SimulatorQuestion, init: RequestInit = {}): Promis
   return fetch(`${server.url}${path}`, { method: "POST", body: JSON.stringify(body), ...init })
 }
 
-describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))(
+describe.each(SIMULATED_PROTOCOLS.map((each) => [each.name, each] as const))(
   "the simulator over a socket, %s",
-  (_, spoken) => {
-    const { stream, whole, terminal, requestId } = spoken
+  (_, protocol) => {
+    const { stream, whole, terminal, requestId } = protocol
 
     test("a stream ends with its terminal event, and closes with FIN if requested", async () => {
       const { text, closed } = await heard(server.url, stream, { headers: close })
@@ -97,7 +97,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))(
   },
 )
 
-const { stream: chat, whole: unary } = SPOKEN[0] as (typeof SPOKEN)[number]
+const { stream: chat, whole: unary } = SIMULATED_PROTOCOLS[0] as (typeof SIMULATED_PROTOCOLS)[number]
 
 test("fetch sees a broken connection as from a vendor", async () => {
   for (const words of ["reset-before-headers", "cut-before-headers"]) {

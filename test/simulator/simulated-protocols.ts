@@ -38,7 +38,7 @@ const gemini = {
   limited: "RESOURCE_EXHAUSTED",
 } as const
 
-export const SPOKEN: readonly SimulatedProtocol[] = [
+export const SIMULATED_PROTOCOLS: readonly SimulatedProtocol[] = [
   {
     name: "openai-chat",
     stream: {

@@ -3,9 +3,9 @@ import { TokenPace } from "../../src/simulator/playback/token-pace.ts"
 import { createSimulator } from "../../src/simulator/simulator.ts"
 import { Abort } from "../../src/transport/abort.ts"
 import { readStream, simulated } from "./simulated-call.ts"
-import { SPOKEN } from "./simulated-protocols.ts"
+import { SIMULATED_PROTOCOLS } from "./simulated-protocols.ts"
 
-const [{ stream: chat, whole: unary }] = SPOKEN as [(typeof SPOKEN)[number]]
+const [{ stream: chat, whole: unary }] = SIMULATED_PROTOCOLS as [(typeof SIMULATED_PROTOCOLS)[number]]
 const tenWords = { ...chat, body: { ...chat.body, max_tokens: 10 } }
 
 /** When each event of the answer came, in milliseconds after the question. */

@@ -10,7 +10,7 @@ import {
   messages,
   objectOf,
   type SpecBody,
-  say,
+  sendRequest,
   VOICES,
 } from "./client-styles.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
@@ -24,7 +24,7 @@ afterAll(() => demo.stop())
 /** Status of a call and of a listing at another address of the same protocol. */
 async function statuses(voice: ClientStyle, moved: (path: string) => string): Promise<number[]> {
   const there = { ...voice, path: (model: string) => moved(voice.path(model)) }
-  const answers = [await say(demo, there), await list(demo, voice, moved(voice.listPath))]
+  const answers = [await sendRequest(demo, there), await list(demo, voice, moved(voice.listPath))]
   return answers.map(({ status }) => status)
 }
 
@@ -44,14 +44,14 @@ specifyEach("stand-in.x-gen-api-key", ["x-gen-api-key", "x-goog-api-key"], {
   sentence: (header) => `${header} opens the door`,
   check: async (header) => {
     const voice = { ...generate, keyHeader: (key: string) => ({ [header]: key }) }
-    expect((await say(demo, voice)).status).toBe(200)
+    expect((await sendRequest(demo, voice)).status).toBe(200)
     expect((await list(demo, voice)).status).toBe(200)
   },
 })
 specify("stand-in.x-gen-api-key", "the query parameter `key` is accepted", async () => {
   const query = `?key=${demo.key}`
   const voice = { ...generate, keyHeader: () => ({}), path: (model: string) => generate.path(model) + query }
-  expect((await say(demo, voice)).status).toBe(200)
+  expect((await sendRequest(demo, voice)).status).toBe(200)
   expect((await list(demo, voice, generate.listPath + query)).status).toBe(200)
 })
 
@@ -59,7 +59,7 @@ specifyEach("stand-in.msg-version", ["msg-version", "anthropic-version"], {
   sentence: (header) => `${header} says the version`,
   check: async (header) => {
     const voice = { ...messages, headers: { [header]: "2023-06-01" } }
-    expect((await say(demo, voice)).status).toBe(200)
+    expect((await sendRequest(demo, voice)).status).toBe(200)
     expect((await list(demo, voice)).status).toBe(200)
   },
 })
@@ -86,7 +86,7 @@ const BASES = [
 ] as const
 for (const [line, voice, base, below] of BASES) {
   specify(line, `the endpoints that its clients use below ${base} are answered`, async () => {
-    expect((await say(demo, { ...voice, path: () => `${base}/${below}` })).status).toBe(200)
+    expect((await sendRequest(demo, { ...voice, path: () => `${base}/${below}` })).status).toBe(200)
   })
 }
 
@@ -95,7 +95,7 @@ for (const voice of VOICES) {
   specifyEach("service.model-name", NAMED, {
     sentence: (model) => `${model} is called by that name, ${voice.name}`,
     check: async (model) => {
-      const response = await say(demo, voice, { model })
+      const response = await sendRequest(demo, voice, { model })
       expect(response.status).toBe(200)
       const answer = await objectOf(response)
       expect(answer.model ?? answer.modelVersion).toBe(model)
@@ -112,8 +112,8 @@ specifyEach("service.routing", VOICES, {
   sentence: ({ name }) => `a request is answered with it and without it, ${name}`,
   check: async (voice) => {
     const body = { ...voice.body(MODEL), provider: { routing: "cost", fallback: ["openai/gpt-4o"] } }
-    expect((await say(demo, voice)).status).toBe(200)
-    expect((await say(demo, voice, { body })).status).toBe(200)
+    expect((await sendRequest(demo, voice)).status).toBe(200)
+    expect((await sendRequest(demo, voice, { body })).status).toBe(200)
   },
 })
 

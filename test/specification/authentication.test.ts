@@ -11,7 +11,7 @@ import {
   MODEL,
   messages,
   objectOf,
-  say,
+  sendRequest,
   VOICES,
 } from "./client-styles.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
@@ -37,7 +37,7 @@ afterAll(async () => {
 
 /** What a call and a listing with this key are answered. */
 async function answers(voice: ClientStyle, key: string): Promise<[Response, Response]> {
-  return [await say(demo, voice, { key }), await list({ url: demo.url, key }, voice)]
+  return [await sendRequest(demo, voice, { key }), await list({ url: demo.url, key }, voice)]
 }
 
 async function expectUnauthenticated(response: Response, code: string): Promise<void> {
@@ -79,16 +79,16 @@ for (const voice of VOICES) {
     "authentication.model",
     `a key of another scope is 403, and a key of this scope is answered, ${name}`,
     async () => {
-      const response = await say(demo, voice, { key: keys.scoped, model: MODEL })
+      const response = await sendRequest(demo, voice, { key: keys.scoped, model: MODEL })
       expect(response.status).toBe(403)
       expect(await errorOf(response)).toMatchObject({ code: "model_not_allowed", type: "permission_error" })
-      expect((await say(demo, voice, { key: keys.scoped, model: "openai/gpt-4o" })).status).toBe(200)
+      expect((await sendRequest(demo, voice, { key: keys.scoped, model: "openai/gpt-4o" })).status).toBe(200)
     },
   )
   specify("authentication.model", `a fallback outside the key's scope is 403, ${name}`, async () => {
     const model = "openai/gpt-4o"
     const body = { ...voice.body(model), provider: { fallback: [MODEL] } }
-    expect((await say(demo, voice, { key: keys.scoped, model, body })).status).toBe(403)
+    expect((await sendRequest(demo, voice, { key: keys.scoped, model, body })).status).toBe(403)
   })
   specify("authentication.model", `a key lists only the models it may call, ${name}`, async () => {
     const { data, models } = await objectOf(await list({ url: demo.url, key: keys.scoped }, voice))
@@ -99,7 +99,7 @@ for (const voice of VOICES) {
 
   specify("authentication.balance", `a key whose balance does not cover the call is 403, ${name}`, async () => {
     const { key } = await folder.create(`poor ${name}`, "--balance", "0")
-    const response = await say(demo, voice, { key })
+    const response = await sendRequest(demo, voice, { key })
     expect(response.status).toBe(403)
     expect(await errorOf(response)).toMatchObject({ code: "insufficient_balance", type: "permission_error" })
   })

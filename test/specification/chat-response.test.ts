@@ -1,7 +1,7 @@
 // The members of a completions-style chat response, in demo mode and from an upstream.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
-import { chat, MODEL, objectOf, type SpecBody, say } from "./client-styles.ts"
+import { chat, MODEL, objectOf, type SpecBody, sendRequest } from "./client-styles.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
 import { nothingForgotten, specify } from "./specify.ts"
 
@@ -16,7 +16,10 @@ let stage: ScriptedGateway
 let answers: readonly SpecBody[]
 beforeAll(async () => {
   ;[demo, stage] = await Promise.all([RunningGateway.start(), ScriptedGateway.start()])
-  answers = [await objectOf(await say(demo, chat)), await objectOf(await say(stage, chat, { model: FIRST }))]
+  answers = [
+    await objectOf(await sendRequest(demo, chat)),
+    await objectOf(await sendRequest(stage, chat, { model: FIRST })),
+  ]
 })
 afterAll(() => Promise.all([demo.stop(), stage.stop()]))
 
@@ -49,11 +52,11 @@ specify("chat-response.choices", "each have an index, a message with role and co
   }
 })
 specify("chat-response.choices", "are as many as requested, and counted from 0", async () => {
-  const { choices } = await objectOf(await say(demo, chat, { body: { ...chat.body(MODEL), n: 3 } }))
+  const { choices } = await objectOf(await sendRequest(demo, chat, { body: { ...chat.body(MODEL), n: 3 } }))
   expect((choices as ChatChoice[]).map(({ index }) => index)).toEqual([0, 1, 2])
 })
 specify("chat-response.choices", "state in finish_reason that max_tokens cut them off", async () => {
-  const answer = await objectOf(await say(demo, chat, { body: { ...chat.body(MODEL), max_tokens: 5 } }))
+  const answer = await objectOf(await sendRequest(demo, chat, { body: { ...chat.body(MODEL), max_tokens: 5 } }))
   expect(answer).toMatchObject({ choices: [{ finish_reason: "length" }], usage: { completion_tokens: 5 } })
 })
 

@@ -58,7 +58,7 @@ export interface StyleRequest {
 type StyleAddress = Pick<RunningGateway, "url" | "key">
 
 /** A generating request in this voice. */
-export function say(
+export function sendRequest(
   { url, key: first }: StyleAddress,
   voice: ClientStyle,
   { key = first, model = MODEL, body = voice.body(model), headers = {} }: StyleRequest = {},

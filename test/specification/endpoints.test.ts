@@ -11,7 +11,7 @@ import {
   messages,
   objectOf,
   type SpecBody,
-  say,
+  sendRequest,
 } from "./client-styles.ts"
 import type { LineId } from "./lines.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
@@ -182,7 +182,7 @@ for (const [line, voice] of COUNTED) {
 
 specify("endpoint.generate-content", "the model may have its slash encoded", async () => {
   const voice = { ...generate, path: (model: string) => generate.path(encodeURIComponent(model)) }
-  expect((await say(demo, voice)).status).toBe(200)
+  expect((await sendRequest(demo, voice)).status).toBe(200)
 })
 
 specifyEach("endpoints.authentication", ENDPOINTS, {
@@ -217,12 +217,12 @@ specifyEach("endpoints.content-type", WITH_BODY, {
 })
 
 specify("operation.1", "gives the chat response", async () => {
-  expect(Object.keys(await objectOf(await say(demo, chat)))).toEqual(
+  expect(Object.keys(await objectOf(await sendRequest(demo, chat)))).toEqual(
     expect.arrayContaining(["id", "object", "created", "model", "choices", "usage"]),
   )
 })
 specify("operation.1", "gives pieces of it where stream is true", async () => {
-  const response = await say(demo, chat, { body: { ...chat.body(MODEL), stream: true } })
+  const response = await sendRequest(demo, chat, { body: { ...chat.body(MODEL), stream: true } })
   expect(response.headers.get("content-type")).toStartWith("text/event-stream")
   const events = [...(await response.text()).matchAll(/^data: (.+)$/gm)].map(([, data = ""]) => data)
   expect(events.pop()).toBe("[DONE]")
@@ -233,13 +233,13 @@ specify("operation.1", "gives pieces of it where stream is true", async () => {
 })
 
 specify("operation.2", "gives the message", async () => {
-  expect(Object.keys(await objectOf(await say(demo, messages)))).toEqual(
+  expect(Object.keys(await objectOf(await sendRequest(demo, messages)))).toEqual(
     expect.arrayContaining(["id", "type", "role", "content", "model", "stop_reason", "stop_sequence", "usage"]),
   )
 })
 
 specify("operation.3", "gives the content-generation response", async () => {
-  expect(Object.keys(await objectOf(await say(demo, generate)))).toEqual(
+  expect(Object.keys(await objectOf(await sendRequest(demo, generate)))).toEqual(
     expect.arrayContaining(["candidates", "usageMetadata", "modelVersion"]),
   )
 })

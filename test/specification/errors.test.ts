@@ -1,7 +1,7 @@
 // The statuses, each in all three protocols, and the one body they all have.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { type ClientStyle, errorOf, MODEL, objectOf, say, VOICES } from "./client-styles.ts"
+import { type ClientStyle, errorOf, MODEL, objectOf, sendRequest, VOICES } from "./client-styles.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
 
@@ -34,7 +34,7 @@ async function plantFault(voice: ClientStyle): Promise<Response> {
     throw new TypeError("undefined is not an object")
   }
   try {
-    return await say(faulty, voice)
+    return await sendRequest(faulty, voice)
   } finally {
     keys.authenticate = authenticate
   }
@@ -43,7 +43,7 @@ async function plantFault(voice: ClientStyle): Promise<Response> {
 async function failUpstream(voice: ClientStyle): Promise<Response> {
   stage.failFor(FIRST)
   try {
-    return await say(stage, voice, { model: FIRST })
+    return await sendRequest(stage, voice, { model: FIRST })
   } finally {
     stage.reset()
   }
@@ -55,28 +55,28 @@ const FAILURES: readonly SpecifiedFailure[] = [
     code: "invalid_parameter",
     type: "invalid_request_error",
     because: "a member of the request is wrong",
-    cause: (voice) => say(stage, voice, { model: FIRST, body: { ...voice.body(FIRST), tools: "all" } }),
+    cause: (voice) => sendRequest(stage, voice, { model: FIRST, body: { ...voice.body(FIRST), tools: "all" } }),
   },
   {
     status: 400,
     code: "model_not_found",
     type: "invalid_request_error",
     because: "there is no such model",
-    cause: (voice) => say(stage, voice, { model: "test/none" }),
+    cause: (voice) => sendRequest(stage, voice, { model: "test/none" }),
   },
   {
     status: 401,
     code: "invalid_api_key",
     type: "authentication_error",
     because: "the key is none",
-    cause: (voice) => say(stage, voice, { key: "sk-abc" }),
+    cause: (voice) => sendRequest(stage, voice, { key: "sk-abc" }),
   },
   {
     status: 403,
     code: "model_not_allowed",
     type: "permission_error",
     because: "the key may not call the model",
-    cause: (voice) => say(faulty, voice, { key: scopedKey, model: MODEL }),
+    cause: (voice) => sendRequest(faulty, voice, { key: scopedKey, model: MODEL }),
   },
   {
     status: 500,
@@ -113,7 +113,7 @@ for (const voice of VOICES) {
   specify("error.429", `is the answer to more requests than the key may send, ${voice.name}`, async () => {
     const { url, gateway } = faulty
     const key = gateway.keys.create({ name: "hasty" }).text
-    const answers = await Promise.all(Array.from({ length: 700 }, () => say({ url, key }, voice)))
+    const answers = await Promise.all(Array.from({ length: 700 }, () => sendRequest({ url, key }, voice)))
     const last = answers.find(({ status }) => status === 429)
     expect(last?.headers.get("x-ratelimit-limit-requests")).toBe("600")
     expect(await errorOf(last ?? new Response("{}"))).toMatchObject({
@@ -130,12 +130,12 @@ specifyEach("error.error", CASES, {
   check: async (one) => {
     const body = await objectOf(await one.cause(one.voice))
     expect(body.error).toEqual(expect.any(Object))
-    expect(Object.keys(body).filter((name) => !["error", ...beside(one)].includes(name))).toEqual([])
+    expect(Object.keys(body).filter((name) => !["error", ...extraMembers(one)].includes(name))).toEqual([])
   },
 })
 
 /** What the vendor's own clients need at the top. */
-function beside({ voice }: FailureCase): string[] {
+function extraMembers({ voice }: FailureCase): string[] {
   return voice.name === "messages-style" ? ["type", "request_id"] : []
 }
 
@@ -153,7 +153,7 @@ for (const member of ["code", "message", "type"] as const) {
 specifyEach("error.error.code", VOICES, {
   sentence: ({ name }) => `invalid_api_key goes with the type authentication_error, ${name}`,
   check: async (voice) => {
-    const body = await objectOf(await say(stage, voice, { key: "sk-abc" }))
+    const body = await objectOf(await sendRequest(stage, voice, { key: "sk-abc" }))
     expect(body).toMatchObject({ error: { code: "invalid_api_key", type: "authentication_error" } })
   },
 })

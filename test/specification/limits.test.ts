@@ -11,7 +11,7 @@ import {
   messages,
   objectOf,
   type SpecBody,
-  say,
+  sendRequest,
 } from "./client-styles.ts"
 import type { LineId } from "./lines.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
@@ -92,7 +92,7 @@ const STEP = 0.001
 
 async function status({ voice, put }: SpecifiedBound, value: number | undefined): Promise<number> {
   stage.reset()
-  const response = await say(stage, voice, { model: FIRST, body: { ...voice.body(FIRST), ...put(value) } })
+  const response = await sendRequest(stage, voice, { model: FIRST, body: { ...voice.body(FIRST), ...put(value) } })
   await response.text()
   return response.status
 }
@@ -108,7 +108,7 @@ for (const bound of BOUNDS) {
   for (const value of [from - STEP, to + STEP]) {
     specify(line, `${name} may not be ${value}`, async () => {
       expect(await status(bound, value)).toBe(400)
-      expect(stage.asked()).toEqual([])
+      expect(stage.requestedModels()).toEqual([])
     })
   }
   if (otherwise === undefined) continue
@@ -122,14 +122,16 @@ for (const bound of BOUNDS) {
 /** What the demo says to it. */
 async function answerOf({ voice, put }: SpecifiedBound, value: number | undefined): Promise<unknown> {
   const model = "openai/gpt-4o"
-  const answer = await objectOf(await say(demo, voice, { model, body: { ...voice.body(model), ...put(value) } }))
+  const answer = await objectOf(
+    await sendRequest(demo, voice, { model, body: { ...voice.body(model), ...put(value) } }),
+  )
   const [choice] = (answer.choices ?? []) as SpecBody[]
   return choice?.message ?? answer.content
 }
 
 specify("bound.chat-stream", "the answer is whole if omitted, as with false", async () => {
   for (const stream of [undefined, false]) {
-    const response = await say(demo, chat, { body: { ...chat.body("openai/gpt-4o"), stream } })
+    const response = await sendRequest(demo, chat, { body: { ...chat.body("openai/gpt-4o"), stream } })
     expect(response.headers.get("content-type")).toBe("application/json")
     expect(await response.json()).toMatchObject({ object: "chat.completion" })
   }
@@ -137,7 +139,7 @@ specify("bound.chat-stream", "the answer is whole if omitted, as with false", as
 
 specify("bound.messages-max_tokens", "a request that omits it is rejected", async () => {
   const { max_tokens: _, ...body } = messages.body("openai/gpt-4o")
-  const response = await say(demo, messages, { body })
+  const response = await sendRequest(demo, messages, { body })
   expect(response.status).toBe(400)
   expect(await errorOf(response)).toMatchObject({ code: "missing_parameter", param: "max_tokens" })
 })
@@ -177,8 +179,8 @@ for (const [header, what, form] of HEADERS) {
       `${what} where one request a minute was allowed and two came, ${voice.name}`,
       async () => {
         const { key } = await hasty()
-        expect((await say(demo, voice, { key })).status).toBe(200)
-        const response = await say(demo, voice, { key })
+        expect((await sendRequest(demo, voice, { key })).status).toBe(200)
+        const response = await sendRequest(demo, voice, { key })
         expect(response.status).toBe(429)
         expect(response.headers.get(header)).toMatch(form)
       },

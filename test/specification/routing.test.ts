@@ -1,7 +1,7 @@
 // The routing extension, in all three protocols.
 import { afterAll, beforeAll, beforeEach, expect } from "bun:test"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { type ClientStyle, errorOf, objectOf, say, VOICES } from "./client-styles.ts"
+import { type ClientStyle, errorOf, objectOf, sendRequest, VOICES } from "./client-styles.ts"
 import { AT_HOME, FIRST, ScriptedGateway, SECOND, THIRD } from "./scripted-gateway.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
 
@@ -13,14 +13,14 @@ beforeEach(() => stage.reset())
 afterAll(() => stage.stop())
 
 function ask(voice: ClientStyle, provider: unknown, model = FIRST): Promise<Response> {
-  return say(stage, voice, { model, body: { ...voice.body(model), provider } })
+  return sendRequest(stage, voice, { model, body: { ...voice.body(model), provider } })
 }
 
 async function expectRefused(response: Response, at: string, code = "invalid_parameter"): Promise<void> {
   const error = await errorOf(response)
   expect({ status: response.status, code: error.code }).toEqual({ status: 400, code })
   expect(error.message).toContain(at.startsWith("`") ? at : `\`${at}\``)
-  expect(stage.asked()).toEqual([])
+  expect(stage.requestedModels()).toEqual([])
 }
 
 for (const voice of VOICES) {
@@ -48,7 +48,7 @@ for (const voice of VOICES) {
     sentence: (routing) => `${routing} is taken, ${name}`,
     check: async (routing) => {
       expect((await ask(voice, { routing })).status).toBe(200)
-      expect(stage.asked()).toEqual([FIRST])
+      expect(stage.requestedModels()).toEqual([FIRST])
     },
   })
   specifyEach<unknown>("routing.routing", ["luck", "", "COST", 7, true, ["cost"], { by: "cost" }], {
@@ -58,13 +58,13 @@ for (const voice of VOICES) {
 
   specify("routing.fallback", `is not called while the preferred model answers, ${name}`, async () => {
     expect((await ask(voice, { fallback: [SECOND] })).status).toBe(200)
-    expect(stage.asked()).toEqual([FIRST])
+    expect(stage.requestedModels()).toEqual([FIRST])
   })
   specify("routing.fallback", `answers where the preferred model is unavailable, and is named, ${name}`, async () => {
     stage.failFor(FIRST)
     const response = await ask(voice, { fallback: [SECOND, THIRD] })
     expect(response.status).toBe(200)
-    expect(stage.asked()).toEqual([FIRST, SECOND])
+    expect(stage.requestedModels()).toEqual([FIRST, SECOND])
     expect(response.headers.get("x-gateway-model")).toBe(SECOND)
     const answer = await objectOf(response)
     expect(answer.model ?? answer.modelVersion).toBe(SECOND)
@@ -73,13 +73,13 @@ for (const voice of VOICES) {
     stage.failFor(FIRST, THIRD)
     const response = await ask(voice, { fallback: [THIRD, SECOND] })
     expect(response.status).toBe(200)
-    expect(stage.asked()).toEqual([FIRST, THIRD, SECOND])
+    expect(stage.requestedModels()).toEqual([FIRST, THIRD, SECOND])
   })
   specify("routing.fallback", `that fails as well ends in 503, ${name}`, async () => {
     stage.failFor(FIRST, SECOND)
     const response = await ask(voice, { fallback: [SECOND] })
     expect(response.status).toBe(503)
-    expect(stage.asked()).toEqual([FIRST, SECOND])
+    expect(stage.requestedModels()).toEqual([FIRST, SECOND])
   })
   specifyEach<unknown>("routing.fallback", ["test/second", 7, true, { first: "test/second" }], {
     sentence: (fallback) => `${JSON.stringify(fallback)} is refused, ${name}`,

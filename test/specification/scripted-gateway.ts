@@ -61,7 +61,7 @@ export class ScriptedGateway {
   }
 
   /** The models that were asked for, in order, each once however many of its hosts were tried. */
-  asked(): string[] {
+  requestedModels(): string[] {
     return [...new Set(this.upstream.requests.map((request) => `test/${nameIn(request)}`))]
   }
 

@@ -32,7 +32,7 @@ export class CloudHost {
   }
 
   /** What came to paths that begin so. */
-  asked(path: string): ReceivedRequest[] {
+  requestsTo(path: string): ReceivedRequest[] {
     return this.upstream.requests.filter((request) => request.path.startsWith(path))
   }
 

@@ -36,9 +36,9 @@ export class LatencyProbe {
 if (import.meta.main) {
   const [url = ""] = process.argv.slice(2)
   for (;;) {
-    const asked = performance.now()
+    const startedAt = performance.now()
     await (await fetch(url)).text()
-    process.stdout.write(`${(performance.now() - asked).toFixed(1)}\n`)
+    process.stdout.write(`${(performance.now() - startedAt).toFixed(1)}\n`)
     await Bun.sleep(EVERY_MS)
   }
 }

@@ -31,23 +31,23 @@ const ask = {
   user: canary("user"),
 }
 const frame = `\n    at ${canary("frame")} (/file.ts:1:2)`
-const told = { error: { message: `${canary("told")}${frame}`, type: canary("type"), code: canary("code") } }
+const upstreamError = { error: { message: `${canary("told")}${frame}`, type: canary("type"), code: canary("code") } }
 
 /** One exchange of each kind, good and bad. */
 const scripts: readonly (readonly [UpstreamScript, Record<string, unknown>])[] = [
   [(_, reply) => reply.json(completion(canary("answer"), { model: canary("answering-model") })), {}],
   [streams(streamedWords(`${canary("streamed")} answer`)), { stream: true }],
-  [(_, reply) => reply.json(told, 400), {}],
-  [(_, reply) => reply.json(told, 401), {}],
-  [(_, reply) => reply.json(told, 429, { "x-organization": canary("upstream-header") }), {}],
-  [(_, reply) => reply.json(told, 500), {}],
-  [(_, reply) => reply.json(told), {}],
+  [(_, reply) => reply.json(upstreamError, 400), {}],
+  [(_, reply) => reply.json(upstreamError, 401), {}],
+  [(_, reply) => reply.json(upstreamError, 429, { "x-organization": canary("upstream-header") }), {}],
+  [(_, reply) => reply.json(upstreamError, 500), {}],
+  [(_, reply) => reply.json(upstreamError), {}],
   [(_, reply) => reply.raw(canary("garbage")), {}],
   [(_, reply) => reply.cut("reset"), {}],
-  [streams([`data: ${JSON.stringify(told)}\n\n`]), { stream: true }],
+  [streams([`data: ${JSON.stringify(upstreamError)}\n\n`]), { stream: true }],
   [streamsThen([chunk({ content: canary("cut") })], (reply) => reply.cut("reset")), { stream: true }],
   [
-    streams([chunk({ content: "a" }), `data: {"${canary("broken")}\n\n`, `data: ${JSON.stringify(told)}\n\n`]),
+    streams([chunk({ content: "a" }), `data: {"${canary("broken")}\n\n`, `data: ${JSON.stringify(upstreamError)}\n\n`]),
     { stream: true },
   ],
 ]

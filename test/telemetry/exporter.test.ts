@@ -108,9 +108,9 @@ describe("a collector", () => {
   )
 
   test("a collector that requests a delay gets it", async () => {
-    let asked = 0
+    let requestCount = 0
     const collector = collect(() =>
-      asked++ === 0 ? new Response(null, { status: 429, headers: { "retry-after": "1" } }) : Response.json({}),
+      requestCount++ === 0 ? new Response(null, { status: 429, headers: { "retry-after": "1" } }) : Response.json({}),
     )
     const { exporter, counts } = exporterTo(collector.url)
     exporter.add(spans(3))

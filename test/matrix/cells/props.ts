@@ -43,7 +43,7 @@ export const TIME: MatrixTool = {
 
 export const CALL: MatrixToolCall = { id: "call_a1B2c3D4", name: "get_weather", arguments: { city: "Köln", unit: "C" } }
 
-export function asked(question: string): MatrixRequest {
+export function requestOf(question: string): MatrixRequest {
   return { instructions: INSTRUCTIONS, turns: [{ by: "user", parts: [{ text: question }] }] }
 }
 

@@ -1,20 +1,20 @@
 // Cells about tools: what is defined, called, forced, and given back.
 import type { ExchangeResult, MatrixCell } from "../cell.ts"
 import {
-  type AskedResult,
   type ClientReply,
   type MatrixRequest,
   type MatrixToolCall,
   type ScriptedAnswer,
+  type ToolResultInput,
   UNSEEN_SEAL,
 } from "../conversation.ts"
 import {
-  asked,
   CALL,
   callsIn,
   INSTRUCTIONS,
   mediaIn,
   PICTURE,
+  requestOf,
   resultsIn,
   sealsIn,
   TIME,
@@ -23,7 +23,7 @@ import {
 } from "./props.ts"
 
 const TOOLS = [WEATHER, TIME]
-const ASK: MatrixRequest = { ...asked("How is the weather in Köln?"), tools: TOOLS }
+const ASK: MatrixRequest = { ...requestOf("How is the weather in Köln?"), tools: TOOLS }
 const CALLS: ScriptedAnswer = { parts: [{ text: "Let me see." }, { call: CALL }], finish: "tool-calls" }
 const DONE: ScriptedAnswer = { parts: [{ text: "It is mild." }], finish: "stop" }
 /** The vendor gives calls no ids, so there are none to keep. */
@@ -31,7 +31,7 @@ const WITHOUT_IDS = "gemini-generate"
 
 interface GoingOn {
   readonly reply: ClientReply
-  readonly results: readonly AskedResult[]
+  readonly results: readonly ToolResultInput[]
 }
 
 /** As the client's user would go on after an answer that called tools. */
@@ -41,7 +41,7 @@ export function goneOn({ turns, ...ask }: MatrixRequest, { reply, results }: Goi
 
 export async function tools(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
-    const first = await cell.say(ASK, { answer: CALLS, stream })
+    const first = await cell.exchange(ASK, { answer: CALLS, stream })
     cell.seen("text beside the call", first.reply.text).is("Let me see.")
     cell.ended(first.reply, "tool-calls")
     checkCalls(cell, first, [CALL])
@@ -49,7 +49,7 @@ export async function tools(cell: MatrixCell): Promise<void> {
     cell.seen("choice of tools at the upstream", first.heard.choice).is("auto")
     const [call = CALL] = first.reply.calls
     const second = goneOn(ASK, { ...first, results: [{ call, text: "12 °C" }] })
-    const { reply, heard } = await cell.say(second, { answer: DONE, stream })
+    const { reply, heard } = await cell.exchange(second, { answer: DONE, stream })
     cell.seen("text after the result", reply.text).is("It is mild.")
     cell
       .seen(
@@ -59,14 +59,14 @@ export async function tools(cell: MatrixCell): Promise<void> {
       .is(["user", "assistant", "user"])
     cell.seen("instructions at the upstream", heard.instructions).is(INSTRUCTIONS)
     checkHistory(cell, heard, [CALL])
-    const results = resultsIn(heard).map(({ text, failed, of }) => ({ text, failed, of: of && saidIn(of) }))
-    cell.seen("results at the upstream", results).is([{ text: "12 °C", failed: false, of: saidIn(CALL) }])
+    const results = resultsIn(heard).map(({ text, failed, of }) => ({ text, failed, of: of && withoutId(of) }))
+    cell.seen("results at the upstream", results).is([{ text: "12 °C", failed: false, of: withoutId(CALL) }])
   }
 }
 
 /** Calls came to the client with their arguments, and with ids to answer them by. */
 function checkCalls(cell: MatrixCell, { reply }: ExchangeResult, expected: readonly MatrixToolCall[]): void {
-  cell.seen("calls", reply.calls.map(saidIn)).is(expected.map(saidIn))
+  cell.seen("calls", reply.calls.map(withoutId)).is(expected.map(withoutId))
   const ids = new Set(reply.calls.map(({ id }) => id))
   const mayLack = cell.name.client === WITHOUT_IDS && cell.name.upstream === WITHOUT_IDS
   if (!mayLack && (ids.has("") || ids.size < expected.length))
@@ -78,12 +78,12 @@ function checkHistory(cell: MatrixCell, heard: ExchangeResult["heard"], expected
   const seen = callsIn(heard)
   if (cell.name.upstream === WITHOUT_IDS) {
     cell.seen("signatures in the history", sealsIn(heard)).is([UNSEEN_SEAL])
-    cell.seen("calls in the history", seen.map(saidIn)).is(expected.map(saidIn))
+    cell.seen("calls in the history", seen.map(withoutId)).is(expected.map(withoutId))
   } else cell.seen("calls in the history", seen).is(expected)
 }
 
-function saidIn({ name, arguments: said }: MatrixToolCall): Omit<MatrixToolCall, "id"> {
-  return { name, arguments: said }
+function withoutId({ name, arguments: input }: MatrixToolCall): Omit<MatrixToolCall, "id"> {
+  return { name, arguments: input }
 }
 
 const THREE: readonly MatrixToolCall[] = [
@@ -96,19 +96,19 @@ const RESULTS = ["12 °C", "24 °C", "noon"]
 export async function parallelTools(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
     const answer: ScriptedAnswer = { parts: THREE.map((call) => ({ call })), finish: "tool-calls" }
-    const first = await cell.say(ASK, { answer, stream })
+    const first = await cell.exchange(ASK, { answer, stream })
     checkCalls(cell, first, THREE)
     cell.ended(first.reply, "tool-calls")
     const results = first.reply.calls.map((call, index) => ({ call, text: RESULTS[index] ?? "" }))
     // In another order, so that place alone does not tell whose they are.
     const last = results.slice(-1)
     const second = goneOn(ASK, { ...first, results: [...last, ...results.slice(0, -1)] })
-    const { reply, heard } = await cell.say(second, { answer: DONE, stream })
+    const { reply, heard } = await cell.exchange(second, { answer: DONE, stream })
     cell.seen("text after the results", reply.text).is("It is mild.")
     checkHistory(cell, heard, THREE)
     const byText = (text: string) => resultsIn(heard).find((result) => result.text === text)?.of
-    const attached = RESULTS.map((text) => byText(text)).map((call) => call && saidIn(call))
-    cell.seen("calls that the results are attached to", attached).is(THREE.map(saidIn))
+    const attached = RESULTS.map((text) => byText(text)).map((call) => call && withoutId(call))
+    cell.seen("calls that the results are attached to", attached).is(THREE.map(withoutId))
     cell
       .seen(
         "turns at the upstream",
@@ -121,22 +121,22 @@ export async function parallelTools(cell: MatrixCell): Promise<void> {
 export async function forcedTool(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
     const answer: ScriptedAnswer = { parts: [{ call: CALL }], finish: "tool-calls" }
-    const exchanged = await cell.say({ ...ASK, forcedTool: CALL.name }, { answer, stream })
+    const exchanged = await cell.exchange({ ...ASK, forcedTool: CALL.name }, { answer, stream })
     cell.seen("choice of tools at the upstream", exchanged.heard.choice).is({ tool: CALL.name })
     checkCalls(cell, exchanged, [CALL])
   }
 }
 
-async function resultArrives(cell: MatrixCell, result: Omit<AskedResult, "call">): Promise<ExchangeResult> {
-  const first = await cell.say(ASK, { answer: CALLS, stream: false })
+async function resultArrives(cell: MatrixCell, result: Omit<ToolResultInput, "call">): Promise<ExchangeResult> {
+  const first = await cell.exchange(ASK, { answer: CALLS, stream: false })
   const [call = CALL] = first.reply.calls
-  const exchanged = await cell.say(goneOn(ASK, { ...first, results: [{ call, ...result }] }), {
+  const exchanged = await cell.exchange(goneOn(ASK, { ...first, results: [{ call, ...result }] }), {
     answer: DONE,
     stream: false,
     mayLose: true,
   })
   const [seen] = resultsIn(exchanged.heard)
-  cell.seen("call that the result is attached to", seen?.of && saidIn(seen.of)).is(saidIn(CALL))
+  cell.seen("call that the result is attached to", seen?.of && withoutId(seen.of)).is(withoutId(CALL))
   if (!seen?.text.includes(result.text)) cell.problem("text of the result", { expected: result.text, seen: seen?.text })
   return exchanged
 }

@@ -2,13 +2,13 @@
 import Anthropic from "@anthropic-ai/sdk"
 import type { Message, MessageParam } from "@anthropic-ai/sdk/resources/messages"
 import type {
-  AskedTurn,
   ClientFailure,
   ClientReply,
   MatrixRequest,
   MediaFile,
   RemoteCall,
   RemoteServer,
+  RequestTurn,
   UserPart,
 } from "../conversation.ts"
 import { given, list, members, numberOrNone, text, textOrNone } from "../wire.ts"
@@ -39,7 +39,7 @@ export function anthropicMessagesClient({ gateway, key, model }: MatrixConnectio
       "tool-calls": ["tool_use"],
       refusal: ["refusal"],
     },
-    say: (ask, { stream }) =>
+    send: (ask, { stream }) =>
       outcomeOf(async (pieces) => {
         const message = stream ? await streamed(ask, pieces) : await whole(ask)
         return { ...replyOf(message), ...given({ losses: ear.losses }) }
@@ -87,7 +87,7 @@ function formatOf(schema: unknown): object {
   return { type: "json_schema", schema }
 }
 
-function messageOf(turn: AskedTurn, marked: boolean): MessageParam {
+function messageOf(turn: RequestTurn, marked: boolean): MessageParam {
   if (turn.by === "user") {
     const last = turn.parts.length - 1
     const blocks = turn.parts.map((part, index) => ({ ...blockOf(part), ...(marked && index === last && MARK) }))

@@ -8,7 +8,7 @@ export interface MatrixClient {
   readonly library: string
   /** Its protocol's words for how an answer ended. */
   readonly endings: Readonly<Record<FinishKind, readonly string[]>>
-  say(ask: MatrixRequest, options: { readonly stream: boolean }): Promise<ClientOutcome>
+  send(ask: MatrixRequest, options: { readonly stream: boolean }): Promise<ClientOutcome>
 }
 
 export interface MatrixConnection {
@@ -32,13 +32,13 @@ export const PATIENCE_MS = 10_000
 /** What a call came to, whether it answers or raises. */
 export async function outcomeOf(
   call: (pieces: string[]) => Promise<ClientReply>,
-  told: (thrown: unknown) => ClientFailure,
+  failureOf: (thrown: unknown) => ClientFailure,
 ): Promise<ClientOutcome> {
   const pieces: string[] = []
   try {
     return { pieces, reply: await call(pieces) }
   } catch (thrown) {
-    return { pieces, failure: told(thrown) }
+    return { pieces, failure: failureOf(thrown) }
   }
 }
 

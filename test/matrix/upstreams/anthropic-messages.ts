@@ -117,8 +117,8 @@ function deltasOf(part: AnswerPart, { type }: JsonObject): JsonObject[] {
   if ("remote" in part && type === "mcp_tool_result") return []
   if ("text" in part) return inPieces(part.text).map((piece) => ({ type: "text_delta", text: piece }))
   if ("call" in part || "remote" in part) {
-    const { arguments: said } = "call" in part ? part.call : part.remote
-    const pieces = ["", ...inPieces(JSON.stringify(said))]
+    const { arguments: input } = "call" in part ? part.call : part.remote
+    const pieces = ["", ...inPieces(JSON.stringify(input))]
     return pieces.map((piece) => ({ type: "input_json_delta", partial_json: piece }))
   }
   if ("refusal" in part) return []
@@ -180,8 +180,8 @@ function partOf(value: unknown): HeardPart {
     return { kind: "call", call: { id: text(part.id), name: text(part.name), arguments: part.input as MatrixJson } }
   }
   if (part.type === "search_result") {
-    const said = list(part.content).map((block) => text(members(block).text))
-    return { kind: "passage", title: text(part.title), source: text(part.source), text: said.join("\n") }
+    const texts = list(part.content).map((block) => text(members(block).text))
+    return { kind: "passage", title: text(part.title), source: text(part.source), text: texts.join("\n") }
   }
   if (part.type !== "tool_result") return { kind: "unknown", value }
   const content =

@@ -30,8 +30,8 @@ export const bedrockConverseVoice: UpstreamFormat = {
   protocol: "bedrock-converse",
   contentType: "application/vnd.amazon.eventstream",
   addressed(path): RequestTarget | undefined {
-    const said = /^\/model\/([^/]+)\/(converse|converse-stream)$/.exec(path)
-    return said ? { model: decodeURIComponent(said[1] ?? ""), stream: said[2] === "converse-stream" } : undefined
+    const match = /^\/model\/([^/]+)\/(converse|converse-stream)$/.exec(path)
+    return match ? { model: decodeURIComponent(match[1] ?? ""), stream: match[2] === "converse-stream" } : undefined
   },
   heard,
   whole,
@@ -104,8 +104,8 @@ function stream(answer: ScriptedAnswer, body: WireMembers): EncodedAnswer {
     speech.add(frame("contentBlockStop", { contentBlockIndex }))
   }
   const fields = { delta: { stop_sequence: stopSequence } }
-  const told = asksFor(body, "/delta/stop_sequence") ? { additionalModelResponseFields: fields } : {}
-  speech.add(frame("messageStop", { stopReason: WORDS[finish], ...told }))
+  const requested = asksFor(body, "/delta/stop_sequence") ? { additionalModelResponseFields: fields } : {}
+  speech.add(frame("messageStop", { stopReason: WORDS[finish], ...requested }))
   speech.add(frame("metadata", { usage: usageOf(answer), metrics: { latencyMs: 123 } }))
   return speech
 }
@@ -186,9 +186,9 @@ function partOf(part: WireMembers): HeardPart {
 
 function resultOf({ toolUseId, content, status }: WireMembers): HeardPart {
   const blocks = list(content).map(members)
-  const said = blocks.map((block) => ("json" in block ? JSON.stringify(block.json) : text(block.text)))
+  const texts = blocks.map((block) => ("json" in block ? JSON.stringify(block.json) : text(block.text)))
   const images = blocks.flatMap(({ image }) => (image ? [mediaOf(members(image), "image")] : []))
-  return { kind: "result", callId: text(toolUseId), text: said.join(""), images, failed: status === "error" }
+  return { kind: "result", callId: text(toolUseId), text: texts.join(""), images, failed: status === "error" }
 }
 
 function mediaOf({ format, source }: WireMembers, type: string): MediaFile {

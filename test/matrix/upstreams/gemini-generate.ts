@@ -28,8 +28,8 @@ export const geminiGenerateVoice: UpstreamFormat = {
   protocol: "gemini-generate",
   contentType: "text/event-stream",
   addressed(path): RequestTarget | undefined {
-    const said = /^\/v1beta\/models\/([^:?]+):(generateContent|streamGenerateContent\?alt=sse)$/.exec(path)
-    return said ? { model: said[1] ?? "", stream: said[2] !== "generateContent" } : undefined
+    const match = /^\/v1beta\/models\/([^:?]+):(generateContent|streamGenerateContent\?alt=sse)$/.exec(path)
+    return match ? { model: match[1] ?? "", stream: match[2] !== "generateContent" } : undefined
   },
   heard,
   whole,
@@ -104,12 +104,14 @@ function event(value: JsonObject): string {
 function stream(answer: ScriptedAnswer): EncodedAnswer {
   const speech = new AnswerRecorder()
   const written = writtenParts(answer)
-  for (const { text: said, thoughtSignature, ...more } of written) {
+  for (const { text: content, thoughtSignature, ...more } of written) {
     const signed = thoughtSignature === undefined ? {} : { thoughtSignature }
     const pieces =
-      said === undefined ? [{ ...more, ...signed }] : inPieces(text(said)).map((piece) => ({ text: piece, ...more }))
+      content === undefined
+        ? [{ ...more, ...signed }]
+        : inPieces(text(content)).map((piece) => ({ text: piece, ...more }))
     for (const piece of pieces) speech.addPiece(event(response([piece], { answer })))
-    if (said !== undefined && thoughtSignature !== undefined)
+    if (content !== undefined && thoughtSignature !== undefined)
       speech.add(event(response([{ text: "", ...signed }], { answer })))
   }
   const finishReason = WORDS[answer.finish]
@@ -166,9 +168,9 @@ class PendingCalls {
 
   called(call: WireMembers): MatrixToolCall {
     const id = textOrNone(call.id) ?? `unnamed ${this.count++}`
-    const told = { id, name: text(call.name), arguments: (call.args ?? {}) as MatrixJson }
-    this.waiting.push(told)
-    return told
+    const received = { id, name: text(call.name), arguments: (call.args ?? {}) as MatrixJson }
+    this.waiting.push(received)
+    return received
   }
 
   answered({ id, name }: WireMembers): string {
@@ -198,11 +200,11 @@ function mediaOf({ mimeType, data }: WireMembers): MediaFile {
 
 function resultOf(result: WireMembers, calls: PendingCalls): HeardPart {
   const response = members(result.response)
-  const said = response.error ?? response.output ?? response.result
+  const output = response.error ?? response.output ?? response.result
   return {
     kind: "result",
     callId: calls.answered(result),
-    text: typeof said === "string" ? said : JSON.stringify(said ?? response),
+    text: typeof output === "string" ? output : JSON.stringify(output ?? response),
     images: list(result.parts).map((part) => mediaOf(members(members(part).inlineData))),
     failed: "error" in response,
   }

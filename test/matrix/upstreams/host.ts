@@ -102,6 +102,6 @@ function credentialFault(request: IncomingMessage, body: Buffer): string | undef
   if (authorization.startsWith("AWS4")) {
     return signatureFault({ method, path, headers, head: "", body }, CREDENTIAL)
   }
-  const told = [authorization.replace("Bearer ", ""), headers["x-api-key"], headers["x-goog-api-key"]]
-  return told.includes(CREDENTIAL.secretAccessKey) ? undefined : "a call without the upstream's credential"
+  const credentials = [authorization.replace("Bearer ", ""), headers["x-api-key"], headers["x-goog-api-key"]]
+  return credentials.includes(CREDENTIAL.secretAccessKey) ? undefined : "a call without the upstream's credential"
 }

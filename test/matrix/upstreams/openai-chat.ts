@@ -69,10 +69,10 @@ function whole(answer: ScriptedAnswer): JsonObject {
     annotations: [],
     ...(thoughts.length > 0 && { reasoning_content: thoughts.join("") }),
     ...(calls.length > 0 && {
-      tool_calls: calls.map(({ id, name, arguments: said }) => ({
+      tool_calls: calls.map(({ id, name, arguments: input }) => ({
         id,
         type: "function",
-        function: { name, arguments: JSON.stringify(said) },
+        function: { name, arguments: JSON.stringify(input) },
       })),
     }),
   }
@@ -85,9 +85,9 @@ function event(value: JsonObject): string {
 }
 
 function stream(answer: ScriptedAnswer, body: WireMembers): EncodedAnswer {
-  const asked = members(body.stream_options).include_usage === true
+  const includesUsage = members(body.stream_options).include_usage === true
   const chunk = (choices: readonly MatrixJson[], usage: MatrixJson = null) =>
-    event({ ...HEAD, object: "chat.completion.chunk", choices, ...(asked && { usage }) })
+    event({ ...HEAD, object: "chat.completion.chunk", choices, ...(includesUsage && { usage }) })
   const delta = (value: JsonObject, finish: string | null = null) =>
     chunk([{ index: 0, delta: value, logprobs: null, finish_reason: finish }])
   const speech = new AnswerRecorder()
@@ -95,9 +95,9 @@ function stream(answer: ScriptedAnswer, body: WireMembers): EncodedAnswer {
   let index = 0
   for (const part of answer.parts) {
     if ("call" in part) {
-      const { id, name, arguments: said } = part.call
+      const { id, name, arguments: input } = part.call
       speech.addPiece(delta({ tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] }))
-      for (const piece of inPieces(JSON.stringify(said))) {
+      for (const piece of inPieces(JSON.stringify(input))) {
         speech.addPiece(delta({ tool_calls: [{ index, function: { arguments: piece } }] }))
       }
       index++
@@ -105,12 +105,12 @@ function stream(answer: ScriptedAnswer, body: WireMembers): EncodedAnswer {
       for (const piece of inPieces(part.reasoning)) speech.addPiece(delta({ reasoning_content: piece }))
     } else if ("remote" in part) unspeakable(part)
     else {
-      const [member, said] = "text" in part ? ["content", part.text] : ["refusal", part.refusal]
-      for (const piece of inPieces(said as string)) speech.addPiece(delta({ [member as string]: piece }))
+      const [member, content] = "text" in part ? ["content", part.text] : ["refusal", part.refusal]
+      for (const piece of inPieces(content as string)) speech.addPiece(delta({ [member as string]: piece }))
     }
   }
   speech.add(delta({}, finishWord(answer)))
-  if (asked) speech.add(chunk([], usageOf(answer)))
+  if (includesUsage) speech.add(chunk([], usageOf(answer)))
   speech.add("data: [DONE]\n\n")
   return speech
 }
@@ -173,10 +173,10 @@ function turnOf(message: WireMembers): HeardTurn {
   if (role !== "assistant") return { by: "user", parts }
   const thought = text(message.reasoning_content)
   const calls = list(message.tool_calls).map((call): HeardPart => {
-    const { name, arguments: said } = members(members(call).function)
+    const { name, arguments: input } = members(members(call).function)
     return {
       kind: "call",
-      call: { id: text(members(call).id), name: text(name), arguments: parsed(text(said)) as MatrixJson },
+      call: { id: text(members(call).id), name: text(name), arguments: parsed(text(input)) as MatrixJson },
     }
   })
   return {

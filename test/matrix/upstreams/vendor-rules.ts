@@ -39,7 +39,11 @@ const OWN_RULES: Readonly<Record<UpstreamProtocol, OwnRules>> = {
     ...(typeof body.max_tokens === "number" ? [] : ["no max_tokens"]),
   ],
   "gemini-generate": ({ turns }) => turns.flatMap(unsignedCalls),
-  "bedrock-converse": ({ turns }, body) => [...turns.flatMap(lateResults), ...unevenTurns(body), ...toolsUntold(body)],
+  "bedrock-converse": ({ turns }, body) => [
+    ...turns.flatMap(lateResults),
+    ...unevenTurns(body),
+    ...missingToolConfig(body),
+  ],
 }
 
 /** Results stand before whatever else the user says. */
@@ -63,7 +67,7 @@ function unevenTurns({ messages }: WireMembers): string[] {
 }
 
 /** Where calls are told of, their tools must be. */
-function toolsUntold({ messages, toolConfig }: WireMembers): string[] {
+function missingToolConfig({ messages, toolConfig }: WireMembers): string[] {
   const blocks = list(messages).flatMap((message) => list(members(message).content).map(members))
   const isNeeded = blocks.some((block) => "toolUse" in block || "toolResult" in block)
   return isNeeded && toolConfig === undefined ? ["calls without toolConfig"] : []
