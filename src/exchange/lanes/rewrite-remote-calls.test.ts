@@ -1,7 +1,7 @@
 // Calls of remote servers' tools in a conversation, as each protocol's hosts receive them.
 import { describe, expect, test } from "bun:test"
-import { isObject, type JsonObject } from "../../canonical/json.ts"
-import { type TranslateOptions, translateFor } from "./translate-request.fixture.ts"
+import type { JsonObject } from "../../canonical/json.ts"
+import { type TranslatedBody, type TranslateOptions, translateFor } from "./translate-request.fixture.ts"
 
 const SERVER = { type: "url", url: "https://docs.example/mcp", name: "docs" }
 const SERVER_TOOL = { type: "mcp", server_label: "docs", server_url: SERVER.url, require_approval: "never" }
@@ -12,14 +12,17 @@ const remoteResult = {
   ...{ type: "mcp_tool_result", tool_use_id: "mcptoolu_1", is_error: false },
   content: [{ type: "text", text: "A runtime." }],
 }
-const said = (text: string) => ({ type: "text", text })
+const textBlock = (text: string) => ({ type: "text", text })
 
 function messages(more: JsonObject = {}): JsonObject {
   return {
     ...{ model: "a/b", max_tokens: 100 },
     messages: [
       { role: "user", content: "What is bun?" },
-      { role: "assistant", content: [said("Let me see."), remoteUse, remoteResult, said("It is a runtime.")] },
+      {
+        role: "assistant",
+        content: [textBlock("Let me see."), remoteUse, remoteResult, textBlock("It is a runtime.")],
+      },
       { role: "user", content: "Thanks." },
     ],
     ...more,
@@ -51,11 +54,15 @@ function translated(request: JsonObject, { lacksRemoteServers = false, ...option
 }
 
 /** The types of the blocks, message by message. */
-const blocksOf = (body: { messages: { role: string; content: string | { type: string }[] }[] }) =>
-  body.messages.map(({ role, content }) => [
-    role,
-    typeof content === "string" ? content : content.map(({ type }) => type),
-  ])
+const blocksOf = ({ messages: sent = [] }: TranslatedBody) =>
+  sent.map(({ role, content }) => [role, typeof content === "string" ? content : content.map(({ type }) => type)])
+
+/** The blocks of one message. */
+function contentOf({ messages: sent = [] }: TranslatedBody, index: number): readonly JsonObject[] {
+  const content = sent[index]?.content
+  if (content === undefined || typeof content === "string") throw new Error(`message ${index} has no blocks`)
+  return content
+}
 
 describe("remote calls between the two protocols that have remote servers", () => {
   test("a remote call in a Messages history becomes an item", () => {
@@ -63,14 +70,8 @@ describe("remote calls between the two protocols that have remote servers", () =
       from: "anthropic-messages",
       to: "openai-responses",
     })
-    expect(body.input.map(({ type }: JsonObject) => type)).toEqual([
-      "message",
-      "message",
-      "mcp_call",
-      "message",
-      "message",
-    ])
-    expect(body.input[2]).toEqual({
+    expect(body.input?.map(({ type }) => type)).toEqual(["message", "message", "mcp_call", "message", "message"])
+    expect(body.input?.[2]).toEqual({
       ...{ type: "mcp_call", id: "mcp_1", server_label: "docs", name: "find", arguments: '{"q":"bun"}' },
       output: "A runtime.",
     })
@@ -87,7 +88,7 @@ describe("remote calls between the two protocols that have remote servers", () =
       ["assistant", ["mcp_tool_use", "mcp_tool_result", "text"]],
       ["user", "Thanks."],
     ])
-    expect(body.messages[1].content.slice(0, 2)).toEqual([remoteUse, remoteResult])
+    expect(contentOf(body, 1).slice(0, 2)).toEqual([remoteUse, remoteResult])
     expect(losses).toEqual([])
   })
 
@@ -97,7 +98,7 @@ describe("remote calls between the two protocols that have remote servers", () =
       from: "openai-responses",
       to: "anthropic-messages",
     })
-    expect(body.messages[1].content[1]).toMatchObject({ is_error: true, content: [{ text: "no such page" }] })
+    expect(contentOf(body, 1)[1]).toMatchObject({ is_error: true, content: [{ text: "no such page" }] })
   })
 
   test.each([
@@ -106,7 +107,7 @@ describe("remote calls between the two protocols that have remote servers", () =
   ])("a remote call to its own protocol, %s, stays unchanged", (protocol, body) => {
     const { body: sent, losses } = translated(body, { from: protocol, to: protocol })
     const turns = protocol === "openai-responses" ? "input" : "messages"
-    expect([sent[turns], losses]).toEqual([body[turns], []])
+    expect<unknown[]>([sent[turns], losses]).toEqual([body[turns], []])
   })
 })
 
@@ -131,10 +132,10 @@ describe.each(CLIENTS)("remote calls from %s to a protocol without remote server
 
 test("a chat completion has the result directly after its call", () => {
   const { body } = translated(messages(), { from: "anthropic-messages", to: "openai-chat" })
-  const [, asked, found, answered] = body.messages
-  expect(asked).toMatchObject({ content: "Let me see.", tool_calls: [{ function: { arguments: '{"q":"bun"}' } }] })
-  expect(found).toEqual({ role: "tool", tool_call_id: asked.tool_calls[0].id, content: "A runtime." })
-  expect(answered).toEqual({ role: "assistant", content: "It is a runtime." })
+  const [, calling, result, answer] = body.messages ?? []
+  expect(calling).toMatchObject({ content: "Let me see.", tool_calls: [{ function: { arguments: '{"q":"bun"}' } }] })
+  expect(result).toEqual({ role: "tool", tool_call_id: calling?.tool_calls?.[0]?.id as string, content: "A runtime." })
+  expect(answer).toEqual({ role: "assistant", content: "It is a runtime." })
 })
 
 describe("a Messages host without remote servers", () => {
@@ -157,10 +158,10 @@ describe("a Messages host without remote servers", () => {
   test("a Messages host without remote servers receives remote calls as text if no tool is declared", () => {
     const { body, losses } = translated(messages({ mcp_servers: [SERVER] }), { from: "anthropic-messages", ...there })
     expect(blocksOf(body)[1]).toEqual(["assistant", ["text", "text", "text"]])
-    expect(body.messages[1].content[1].text).toBe(
+    expect(contentOf(body, 1)[1]?.text).toBe(
       'The tool find of the remote server docs was called with {"q":"bun"} and answered:\nA runtime.',
     )
-    expect(isObject(body) && body.mcp_servers).toBeUndefined()
+    expect(body.mcp_servers).toBeUndefined()
     expect(losses).toEqual(["messages[1].content[1] hint approximated", "mcp_servers[0] meaning dropped"])
   })
 
@@ -198,7 +199,7 @@ test("a call without a result and a result without a call are reported as losses
     messages({
       messages: [
         { role: "user", content: "Hi" },
-        { role: "assistant", content: [said("So."), block] },
+        { role: "assistant", content: [textBlock("So."), block] },
       ],
     })
   for (const block of [remoteUse, remoteResult]) {
@@ -209,8 +210,8 @@ test("a call without a result and a result without a call are reported as losses
 
 test("lists of a server's tools and approvals are dropped and reported as losses", () => {
   const list = { type: "mcp_list_tools", id: "mcpl_1", server_label: "docs", tools: [] }
-  const asked = { type: "mcp_approval_request", id: "mcpr_1", server_label: "docs", name: "find", arguments: "{}" }
-  const { losses } = translated(responses({ input: [{ role: "user", content: "Hi" }, list, asked] }), {
+  const approval = { type: "mcp_approval_request", id: "mcpr_1", server_label: "docs", name: "find", arguments: "{}" }
+  const { losses } = translated(responses({ input: [{ role: "user", content: "Hi" }, list, approval] }), {
     ...{ from: "openai-responses", to: "openai-chat" },
   })
   expect(losses).toEqual(["input[1] meaning dropped", "input[2] meaning dropped"])

@@ -41,8 +41,8 @@ describe("Gemini's thoughts", () => {
   })
 
   test("Gemini's thoughts are requested for Responses clients only by their summary setting", () => {
-    const asked = (reasoning: JsonObject) => thinkingOf("openai-responses", { input: "Hi", reasoning })
-    expect(asked({ effort: "high" }).includeThoughts).toBeUndefined()
-    expect(asked({ effort: "high", summary: "auto" })).toMatchObject({ includeThoughts: true })
+    const thinkingFor = (reasoning: JsonObject) => thinkingOf("openai-responses", { input: "Hi", reasoning })
+    expect(thinkingFor({ effort: "high" })?.includeThoughts).toBeUndefined()
+    expect(thinkingFor({ effort: "high", summary: "auto" })).toMatchObject({ includeThoughts: true })
   })
 })
