@@ -1,4 +1,4 @@
-// What the figures must keep to, and the verdict.
+// The bounds of the benchmark's figures, and the verdict.
 import type { CandidateName } from "./candidate.ts"
 import type { BenchSample } from "./measure.ts"
 import { median } from "./statistics.ts"

@@ -1,4 +1,4 @@
-// Something that answers chat completions and is measured: the upstream itself, nginx, the bare proxy, the gateway.
+// A server of chat completions that is measured: the upstream itself, nginx, the bare proxy or the gateway.
 import type { ChildProcesses } from "./children.ts"
 
 /**

@@ -1,4 +1,4 @@
-// What the fixed upstream says in each protocol: one unary answer and one stream, as bytes ready to be written.
+// The answers of the fixed upstream in each protocol: one unary answer and one stream, as bytes ready to be written.
 import type { BenchProtocolName } from "./protocols.ts"
 
 export const CONTENT_CHUNKS = 200

@@ -1,4 +1,4 @@
-// A store as it is after a long time: many keys, and a long ledger.
+// A store as after long use: many keys and a long ledger.
 import { openKeys } from "../src/app.ts"
 import { loadConfig } from "../src/config/load-config.ts"
 import { knownProviders } from "../src/gateway-table.ts"

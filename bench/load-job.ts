@@ -1,4 +1,4 @@
-// What the load tool is told to do and what it tells back.
+// The jobs of the load tool and their results.
 
 export type LoadPlan =
   /** Every connection sends its next request as soon as it has its answer. */

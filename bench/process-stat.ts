@@ -1,4 +1,4 @@
-// What Linux says about a process: its processor time, its memory, its children.
+// Linux's figures about a process: its processor time, its memory, its children.
 import { readFileSync } from "node:fs"
 
 /** Linux reports processor time in ticks of 1/100 s to every program, whatever the kernel's own timer. */

@@ -1,4 +1,4 @@
-// The protocols a run can be made in: how each is asked, and where it is configured.
+// The protocols a run can use: the request of each, and its configuration.
 
 export const PROTOCOLS = ["openai-chat", "openai-responses", "anthropic-messages", "gemini-generate"] as const
 export type BenchProtocolName = (typeof PROTOCOLS)[number]

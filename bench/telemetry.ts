@@ -1,4 +1,4 @@
-// What metrics cost an exchange, and a look at all of them: node scripts/bun.mjs bench/telemetry.ts
+// The cost of metrics per exchange and per scrape: node scripts/bun.mjs bench/telemetry.ts
 import { GatewayMetrics } from "../src/telemetry/gateway-metrics.ts"
 import type { ObservedExchange } from "../src/telemetry/observed-exchange.ts"
 

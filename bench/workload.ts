@@ -1,4 +1,4 @@
-// What every candidate is put through, and how hard.
+// The load that every candidate gets: cases, concurrency and pace.
 import { CONTENT_CHUNKS, cannedAnswers } from "./canned-answers.ts"
 import { chatBody } from "./chat-body.ts"
 import type { LoadPlan } from "./load-job.ts"

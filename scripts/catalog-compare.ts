@@ -1,4 +1,4 @@
-// Holds the catalogue's files against facts: what costs something else now, has other limits, is gone or is new.
+// Compares the catalogue's files with a list of facts: changed prices and limits, removed models, new models.
 import { type CatalogFact, plain } from "./catalog-facts.ts"
 
 /** A file of src/catalog/models, as far as this needs to know it. */

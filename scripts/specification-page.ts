@@ -1,4 +1,5 @@
-// The page that lists every line of the specification with its tests, from the table the tests are checked against.
+// The page that lists every requirement of the specification with its tests, generated from the table that the tests
+// use.
 import { type LineId, TABLES, WAITING } from "../test/specification/lines.ts"
 
 export function specificationPage(): string {

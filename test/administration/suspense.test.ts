@@ -1,5 +1,5 @@
-// What a killed gateway left in suspense, as an operator lists, settles and returns it: over the administration port, on
-// the command line while a gateway runs, and without one.
+// Money that a killed gateway left in suspense: an operator lists, settles and returns it over the administration port
+// and on the command line, with and without a running gateway.
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,4 @@
-// What the runs know of a coding agent: where it comes from, how it is pointed at the gateway, how its tools are called.
+// The description of a coding agent: its package, how it is pointed at the gateway, and the calls of its tools.
 import type { GatewayAddress } from "../matrix/clients/client.ts"
 import type { ModelProtocol } from "./scripted-model.ts"
 import type { ToolSteps } from "./task.ts"

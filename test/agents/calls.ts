@@ -1,4 +1,4 @@
-// What a model says of its calls, and whether it hears the same of them again, each with its own result.
+// Compares the tool calls that a model made with those it receives back, each with its own result.
 import type { HeardPart, MatrixTool, MatrixToolCall } from "../matrix/conversation.ts"
 import { list, members } from "../matrix/wire.ts"
 import type { ToolSteps, ToolUse } from "./task.ts"

@@ -1,4 +1,4 @@
-// Claude Code, which speaks Anthropic's messages, and the Agent SDKs, which run it inside other programs.
+// Claude Code, which uses Anthropic's Messages protocol, and the Agent SDKs, which run it inside other programs.
 import { join } from "node:path"
 import { modelOf } from "../matrix/axes.ts"
 import type { AgentCommand, AgentConnection, CodingAgent } from "./agent.ts"

@@ -1,5 +1,5 @@
-// Codex, which speaks OpenAI's responses. Its tools go by the model's name: where it knows that, it has a tool for patches
-// that takes plain text, else patches go through the shell and other tools come in a namespace.
+// Codex, which uses OpenAI's Responses protocol. Its tools depend on the model's name: for known models it has a patch
+// tool with text input, otherwise patches go through the shell and other tools are in a namespace.
 import { modelOf } from "../matrix/axes.ts"
 import type { CodingAgent } from "./agent.ts"
 import { FILES, MENDED, type ToolUse } from "./task.ts"

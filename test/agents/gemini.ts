@@ -1,4 +1,4 @@
-// Gemini CLI, which speaks generateContent.
+// Gemini CLI, which uses generateContent.
 import { join } from "node:path"
 import { modelOf } from "../matrix/axes.ts"
 import type { CodingAgent } from "./agent.ts"

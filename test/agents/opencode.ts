@@ -1,4 +1,4 @@
-// opencode, which is told of a provider in its settings; here one of OpenAI's kind, by chat completions.
+// opencode with an OpenAI-compatible provider in its settings, over chat completions.
 import { join } from "node:path"
 import { modelOf } from "../matrix/axes.ts"
 import type { CodingAgent } from "./agent.ts"

@@ -1,5 +1,5 @@
-// npm run agents [-- NAME …]: real coding agents do a task through the gateway with models of other protocols. Ends with
-// 1 where one does not.
+// npm run agents [-- NAME …]: real coding agents do a task through the gateway with models of other protocols. Exits
+// with 1 if one fails.
 import type { CodingAgent } from "./agent.ts"
 import { type RunResult, runAgent } from "./agent-run.ts"
 import { agents } from "./agents.ts"

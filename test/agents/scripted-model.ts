@@ -1,5 +1,5 @@
-// A model behind a real socket that does the task: it looks at the tools it is offered, calls them step by step in its
-// own protocol, and notes where what it hears of its calls is not what it said.
+// A scripted model on a real socket that does the task: it reads the declared tools, calls them step by step in its own
+// protocol, and records calls that return changed.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { type HeardPart, type ReceivedConversation, type ScriptedAnswer, UNSEEN_SEAL } from "../matrix/conversation.ts"
 import { brokenRules } from "../matrix/upstreams/vendor-rules.ts"

@@ -1,4 +1,4 @@
-// What every agent is asked to do, and what a model has to call for it to be done.
+// The task of every agent, and the tool calls that complete it.
 import type { JsonObject } from "../matrix/conversation.ts"
 
 /** What lies in the folder that an agent works in. */

@@ -1,5 +1,5 @@
-// One scripted host that speaks every upstream protocol: it knows a request's cell by the tag in the first prompt, gives
-// the next answer of the cell's scenario, and records what is wrong with what it was sent.
+// One scripted host for every upstream protocol: it finds a request's cell by the tag in the first prompt, sends the
+// next answer of the cell's scenario, and records faults in the request.
 import { createHash } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { UpstreamProtocol } from "../matrix/axes.ts"

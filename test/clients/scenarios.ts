@@ -1,5 +1,5 @@
-// The conversations that every library holds with every model: what is asked, what the model answers step by step, or
-// how the call fails. A driver reads the asking side, the scripted host the answering side, the judge both.
+// The conversations that every library holds with every model: the requests, the model's answers step by step, or the
+// failure. A driver reads the client's side, the scripted host the model's side, the judge both.
 import type { JsonObject, MatrixTool } from "../matrix/conversation.ts"
 
 export interface ClientScenario {

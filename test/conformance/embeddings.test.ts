@@ -1,4 +1,4 @@
-// The codecs of vectors against recorded exchanges.
+// The embedding codecs against recorded exchanges.
 import { expect } from "bun:test"
 import { floatsOf } from "../../src/canonical/embedding.ts"
 import { isObject, type JsonObject } from "../../src/canonical/json.ts"

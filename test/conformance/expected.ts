@@ -1,5 +1,5 @@
-// What was used in recorded exchanges and why their streams ended: figures that were worked out by hand from each
-// vendor's own report, once, and are held to since. The exchanges themselves are not part of this repository.
+// Usage and finish reasons of recorded exchanges, worked out by hand from each vendor's own report. The exchanges are
+// not part of this repository.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Usage } from "../../src/canonical/usage.ts"

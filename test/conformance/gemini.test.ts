@@ -1,4 +1,4 @@
-// What Gemini really said, on its own host and on Vertex: it passes, reads and counts as it should.
+// Recorded Gemini exchanges, of its own host and of Vertex, through relay, decoding and counting.
 import { expect } from "bun:test"
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
 import type { StreamEvent } from "../../src/canonical/chat/stream-event.ts"

@@ -1,5 +1,5 @@
-// Open Responses' cases over HTTP, written from its published description: over an upstream that has the interface, and
-// over two that have another. Where the description is at hand, every answer and every event must fit it.
+// The cases of the Open Responses specification over HTTP: over an upstream of the same protocol and over two of
+// others. If the OpenAPI description is available, every answer and every event must match it.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"

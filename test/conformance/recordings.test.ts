@@ -1,4 +1,4 @@
-// What real providers said, through each protocol that is relayed: it passes, reads and counts as it should.
+// Recorded exchanges of real providers through each relayed protocol: relay, decoding and counting.
 import { describe, expect, test } from "bun:test"
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
 import { grownPartKey, type StreamEvent } from "../../src/canonical/chat/stream-event.ts"

@@ -1,4 +1,4 @@
-// The models that real providers said they answered with: none of them is taken for another than the one asked for.
+// The model names that real providers reported: none is mistaken for a model other than the requested one.
 import { expect } from "bun:test"
 import { bundledModels } from "../../src/catalog/bundled-models.ts"
 import { Catalog } from "../../src/catalog/catalog.ts"

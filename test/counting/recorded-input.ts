@@ -1,5 +1,4 @@
-// Recorded requests and the input their vendors counted for them, split into those the weights were fitted on and those
-// they are judged on.
+// Recorded requests with the input tokens their vendors counted, split into a fitting set and an evaluation set.
 import { createHash } from "node:crypto"
 import { countTokens as tokensIn } from "gpt-tokenizer/encoding/o200k_base"
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"

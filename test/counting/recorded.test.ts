@@ -1,5 +1,4 @@
-// What is counted here against what vendors counted, over recorded exchanges: the requests that what counts them has not
-// seen before.
+// The local token count against the vendors' counts, over the evaluation set of recorded exchanges.
 import { describe, expect } from "bun:test"
 import { recorded } from "../conformance/recorded.ts"
 import { type RecordedInput, recordedInputs } from "./recorded-input.ts"

@@ -1,4 +1,4 @@
-// The examples of docs/local-servers.md are configurations that load, and discover what the page says.
+// The examples of docs/local-servers.md load and discover the models that the page lists.
 import { expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"

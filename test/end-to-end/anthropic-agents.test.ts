@@ -1,4 +1,4 @@
-// What coding agents and their libraries send on the messages routes beside the request itself: versions, betas, keys.
+// Headers, versions, betas and keys that coding agents and their libraries send on the Messages routes.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type Anthropic from "@anthropic-ai/sdk"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"

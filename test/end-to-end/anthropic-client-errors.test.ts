@@ -1,4 +1,4 @@
-// What Anthropic's own client library raises when something is wrong, the same in each of its versions.
+// The errors that Anthropic's own client library raises, the same in each of its versions.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type Anthropic from "@anthropic-ai/sdk"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"

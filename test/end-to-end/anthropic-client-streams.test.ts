@@ -1,5 +1,5 @@
-// Streams that fail after they began, as Anthropic's own client library sees them: what came before is delivered, then
-// its own error is raised; never an end as if the message were complete.
+// Streams that fail after they started, read by Anthropic's own client library: it delivers the text so far and raises
+// its own error, and never reports a complete message.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type Anthropic from "@anthropic-ai/sdk"
 import { anthropicEvent, anthropicHalf, anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"

@@ -1,4 +1,4 @@
-// Audio that is asked of a model which cannot produce it is refused before any call, in either lane.
+// A request for audio from a model that cannot produce it is rejected before any call, in either lane.
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test"
 import { geminiResponse } from "../stage/gemini-wire.ts"
 import { InProcessGateway } from "../stage/in-process.ts"

@@ -1,4 +1,4 @@
-// Bedrock with the roles that AWS gives to what runs there, each from a server addressed as AWS's own tools would be.
+// Bedrock with AWS's role credentials, each from a server addressed as AWS's own tools would address it.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

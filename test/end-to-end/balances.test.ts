@@ -1,5 +1,5 @@
-// What keys and tenants have to spend, as operators give it and callers see it, over the command line, the administration
-// port and the gateway itself. The simulator answers; what it says it used is paid for.
+// Balances and budgets of keys and tenants, over the command line, the administration port and the gateway. The
+// simulator answers, and its usage is charged.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { Json } from "../../src/canonical/json.ts"
 import { nanoOfUsd } from "../../src/canonical/usd.ts"

@@ -1,6 +1,5 @@
-// Upstreams that are silent for a while, or for too long, as every official client sees them: heart-beats in bytes it
-// takes for nothing, and in the end the whole answer, or an error of its own. The gateway runs in this process, where
-// its limits can be small.
+// Upstreams that pause, for a while or for too long, read by every official client: heart-beats that the client
+// ignores, then the whole answer or the client's own error. The gateway runs in this process, with short limits.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test"
 import { anthropicWords } from "../stage/anthropic-wire.ts"
 import { vendorsConfig } from "../stage/gateway.ts"

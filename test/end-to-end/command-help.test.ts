@@ -1,4 +1,4 @@
-// What an operator is told when a command, a folder, a port, a pattern or a file is wrong.
+// The messages for a wrong command, folder, port, pattern or file.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"

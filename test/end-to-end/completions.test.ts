@@ -1,4 +1,5 @@
-// POST /v1/completions: relayed to hosts that have it, whole and streamed, billed as chat is; refused for all others.
+// POST /v1/completions: relayed to hosts that have it, whole and streamed, billed as chat is, and rejected for all
+// others.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import { SimulatorServer } from "../../src/simulator/server.ts"

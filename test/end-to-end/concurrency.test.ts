@@ -1,4 +1,4 @@
-// How many requests of one key run at once: each is given back exactly once, however it ends.
+// The concurrency limit of a key: each slot is released exactly once, however its request ends.
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { eventually } from "../stage/eventually.ts"
 import { upstreamConfig } from "../stage/gateway.ts"

@@ -1,4 +1,4 @@
-// What clients do on one connection, byte by byte: framing, requests sent ahead, idleness, haste and sloth.
+// Client connections byte by byte: framing, pipelining, idle time, fast and slow clients.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test"
 import { eventually, within } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"

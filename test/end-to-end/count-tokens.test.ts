@@ -1,5 +1,5 @@
-// How many tokens a request has, as the official clients ask for it: over every kind of upstream, with and without a
-// counter of its own, and when that fails.
+// Token counts requested by the official clients: over every kind of upstream, with a counter of its own, without one,
+// and with one that fails.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import Anthropic from "@anthropic-ai/sdk"
 import { GoogleGenAI } from "@google/genai"

@@ -1,4 +1,4 @@
-// What Anthropic's own client library gets from a gateway without any configuration, the same in each of its versions.
+// Anthropic's own client library against a gateway without any configuration, the same in each of its versions.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type Anthropic from "@anthropic-ai/sdk"
 import { RunningGateway } from "../stage/gateway.ts"

@@ -1,4 +1,4 @@
-// What Google's own client library gets from a gateway without any configuration, the same in each of its versions.
+// Google's own client library against a gateway without any configuration, the same in each of its versions.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { GenerateContentResponse, GoogleGenAI } from "@google/genai"
 import { RunningGateway } from "../stage/gateway.ts"

@@ -1,5 +1,5 @@
-// What OpenAI's own client library gets over responses from a gateway without any configuration, the same in each of
-// its versions.
+// OpenAI's own client library over responses against a gateway without any configuration, the same in each of its
+// versions.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type OpenAI from "openai"
 import { RunningGateway } from "../stage/gateway.ts"

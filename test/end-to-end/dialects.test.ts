@@ -1,5 +1,5 @@
-// Requests as clients of other gateways and hosts write them: what they mean reaches every provider, and what a provider
-// would refuse is left out and named.
+// Requests in the dialects of other gateways and hosts: their meaning reaches every provider, and members that a
+// provider would reject are dropped and reported.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { RunningGateway } from "../stage/gateway.ts"

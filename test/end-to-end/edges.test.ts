@@ -1,4 +1,4 @@
-// What stands between the gateway and the world: pages in browsers, proxies in front, too many at once.
+// Browsers, proxies and the concurrency limit in front of the gateway.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"

@@ -1,5 +1,5 @@
-// Every kind of host that makes vectors, scripted on one real socket: each takes its own wire's words alone, refuses more
-// than it takes in one call, and answers with a vector that follows from the text.
+// Every kind of embedding host, scripted on one real socket: each accepts only its own protocol, rejects too large
+// batches, and answers with a vector derived from the text.
 import type { ReceivedRequest, UpstreamReply } from "../stage/upstream.ts"
 
 type EmbeddingHostBody = Record<string, unknown>

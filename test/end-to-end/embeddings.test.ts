@@ -1,4 +1,4 @@
-// Vectors through OpenAI's and Google's own client libraries, over every kind of host that makes them.
+// Embeddings through OpenAI's and Google's own client libraries, over every kind of embedding host.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

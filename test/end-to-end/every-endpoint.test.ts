@@ -1,5 +1,4 @@
-// What holds for every endpoint that generates, whatever it generates: who may, what it costs, where it goes, what is said
-// when it fails. One table, one story.
+// The rules of every generating endpoint: authentication, cost, routing and errors, in one table of endpoints.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { Ledger } from "../../src/ledger/ledger.ts"
 import { InProcessGateway } from "../stage/in-process.ts"

@@ -1,5 +1,5 @@
-// A gateway in front of a scripted upstream that speaks two protocols, whose books tell what they were asked; and
-// requests to it that are to be explained.
+// A gateway in front of a scripted upstream with two protocols, whose ledger records its calls; and requests to be
+// explained.
 import { expect } from "bun:test"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { InProcessGateway } from "../stage/in-process.ts"

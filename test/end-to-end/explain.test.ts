@@ -1,4 +1,4 @@
-// `provider.explain` in every protocol by the official clients: what would become of a request.
+// `provider.explain` in every protocol, by the official clients.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import Anthropic from "@anthropic-ai/sdk"
 import { GoogleGenAI } from "@google/genai"

@@ -1,4 +1,4 @@
-// A provider's bad day, as a caller sees it: mostly not at all.
+// A failing provider, as a caller sees it: mostly not at all.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

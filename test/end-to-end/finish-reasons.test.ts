@@ -1,5 +1,5 @@
-// Why an answer ended, as clients of another protocol read it: calls are always theirs to answer, text is never lost, and
-// an answer in which nothing was said is an error.
+// Finish reasons for clients of another protocol: tool calls are always the client's to answer, text is never lost, and
+// an empty answer is an error.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import Anthropic from "@anthropic-ai/sdk"
 import OpenAI from "openai"

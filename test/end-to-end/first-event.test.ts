@@ -1,5 +1,5 @@
-// What an upstream says leaves at once, in whichever protocol: the upstream goes on only when the client has read what it
-// said last, so that a gateway that waits for more waits for ever.
+// Every piece of a stream is forwarded at once, in any pair of protocols: the upstream sends the next piece only after
+// the client has read the last one, so a gateway that buffers would never finish.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createServer } from "node:http"
 import { codecs } from "../../src/protocols.ts"

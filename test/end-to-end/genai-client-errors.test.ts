@@ -1,5 +1,4 @@
-// What Google's own client library raises when something is wrong, the same in each of its versions, and where it may
-// put its key.
+// The errors that Google's own client library raises, the same in each of its versions, and the places of its key.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type { GenerateContentParameters, GoogleGenAI } from "@google/genai"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"

@@ -1,5 +1,5 @@
-// Streams that fail after they began, as Google's own client library sees them. The protocol has no terminal event, so a
-// clean end is always read as success: what came before is delivered, then the client's own error is raised.
+// Streams that fail after they started, read by Google's own client library. The protocol has no terminal event, so a
+// clean end is read as success: the client delivers the text so far, then raises its own error.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type { GoogleGenAI } from "@google/genai"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"

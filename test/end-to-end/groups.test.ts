@@ -1,4 +1,4 @@
-// Groups and the wishes of the `provider` object, through a gateway.
+// Groups and the options of the `provider` object, through a gateway.
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { InProcessGateway } from "../stage/in-process.ts"
 

@@ -1,4 +1,4 @@
-// Headers are lists of what may pass, in both directions; and what the door says before anything is routed.
+// Headers pass by allow lists in both directions; checks before routing; status 404 and 405.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { gzipSync } from "node:zlib"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"

@@ -1,4 +1,4 @@
-// A second attempt beside one that takes long, as a caller sees it: an answer in time, paid for once.
+// Hedged requests, as a caller sees them: an answer in time, charged once.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import type { Ledger } from "../../src/ledger/ledger.ts"

@@ -1,5 +1,5 @@
-// OpenAI's own client library, given an Idempotency-Key: an answer that is lost on the way, and tried for again, is paid
-// once. The library sends such a key only where its user names one, and then again with each try.
+// OpenAI's own client library with an Idempotency-Key: a lost answer that is requested again is charged once. The
+// library sends such a key only if its user sets one, and then with each retry.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { eventually } from "../stage/eventually.ts"
 import { rejectionOf } from "../stage/rejection-of.ts"

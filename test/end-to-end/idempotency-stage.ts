@@ -1,5 +1,5 @@
-// A gateway with an upstream that never gives the same answer twice, callers with a balance, and what each of them asks
-// under an idempotency key.
+// A gateway with an upstream that never answers the same twice, callers with a balance, and their requests with
+// idempotency keys.
 import { expect } from "bun:test"
 import { anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"

@@ -1,5 +1,5 @@
-// A request that is sent again with the same Idempotency-Key is billed once, on every route that generates: as callers,
-// their balance and the provider see it.
+// A request repeated with the same Idempotency-Key is billed once, on every generating route: for callers, their
+// balance and the provider.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

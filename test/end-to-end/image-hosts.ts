@@ -1,5 +1,5 @@
-// Every kind of host that draws, scripted on one real socket: each takes its own wire's words alone, refuses more than it
-// draws at once, and answers with images that follow from the prompt.
+// Every kind of image host, scripted on one real socket: each accepts only its own protocol, rejects too large batches,
+// and answers with images derived from the prompt.
 import type { ReceivedRequest, UpstreamReply } from "../stage/upstream.ts"
 
 type ImageHostBody = Record<string, unknown>

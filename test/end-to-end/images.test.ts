@@ -1,4 +1,4 @@
-// Images through OpenAI's own client library, over every kind of host that draws.
+// Images through OpenAI's own client library, over every kind of image host.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

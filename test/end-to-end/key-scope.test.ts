@@ -1,5 +1,5 @@
-// What a key may do, as its holder meets it: protocols, addresses, models and expiry; what it is told of itself; and
-// that a change, of the key or of its tenant, holds from the next request on.
+// The scope of a key: protocols, addresses, models and expiry; GET /v1/key; changes of a key or its tenant apply from
+// the next request on.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import Anthropic from "@anthropic-ai/sdk"
 import { ApiError, GoogleGenAI } from "@google/genai"

@@ -1,4 +1,4 @@
-// What an operator does with keys, from the command line to the door they open.
+// API keys on the command line and at a running gateway; the first start; `trivium check`.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { spawn } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"

@@ -1,4 +1,4 @@
-// Large bodies: whose room they take while they arrive, and from whom they are not even read.
+// Large bodies: the memory they take while they arrive, and bodies that are rejected unread.
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { eventually, within } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"

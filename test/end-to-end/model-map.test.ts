@@ -1,4 +1,4 @@
-// The model map of a key: an agent's built-in names reach the models that the operator chose, and nobody is left in the dark.
+// The model map of a key: an agent's built-in model names reach the models that the operator chose.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
 

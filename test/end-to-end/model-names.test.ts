@@ -1,4 +1,4 @@
-// Names of models as callers write them: in another case, as other gateways call them, with a slip of the fingers.
+// Model names as callers write them: in another letter case, in other gateways' spelling, with a typing error.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
 import { ScriptedUpstream } from "../stage/upstream.ts"

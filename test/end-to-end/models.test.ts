@@ -1,4 +1,4 @@
-// Which models a caller is shown: those this key can call now.
+// The models that a caller can list: those its key can call now.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"

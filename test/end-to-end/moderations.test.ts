@@ -1,4 +1,4 @@
-// POST /v1/moderations: relayed to hosts that have it, and refused for all others.
+// POST /v1/moderations: relayed to hosts that have it, and rejected for all others.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import { SimulatorServer } from "../../src/simulator/server.ts"

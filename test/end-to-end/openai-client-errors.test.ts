@@ -1,4 +1,4 @@
-// What OpenAI's own client library raises when something is wrong, the same in each of its versions.
+// The errors that OpenAI's own client library raises, the same in each of its versions.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type OpenAI from "openai"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"

@@ -1,4 +1,4 @@
-// What OpenAI's own client library gets through the gateway, the same in each of its versions.
+// OpenAI's own client library through the gateway, the same in each of its versions.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type OpenAI from "openai"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"

@@ -1,5 +1,5 @@
-// Responses, embeddings and images when something is wrong, as OpenAI's own client library sees it, the same in each of
-// its versions: its own error classes, and never an end as if a broken stream were complete.
+// Failures of responses, embeddings and images in OpenAI's own client library, the same in each of its versions: its
+// own error classes, and never a broken stream that looks complete.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type OpenAI from "openai"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"

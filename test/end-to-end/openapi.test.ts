@@ -1,4 +1,4 @@
-// The description of the interface: whole, true to what the gateway takes and refuses, and served for machines and people.
+// The OpenAPI document: complete, true to the gateway's checks, and served for machines and people.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createHash } from "node:crypto"
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"

@@ -1,4 +1,4 @@
-// Who is turned away when the gateway has enough to do: before a body is read, in the protocol's words, and counted.
+// Load shedding: requests are rejected before their body is read, in the protocol's error shape, and counted.
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { ask, chat, geminiEvents, messages, type WireDialect } from "../proof/wire-dialects.ts"
 import { eventually, within } from "../stage/eventually.ts"

@@ -1,5 +1,4 @@
-// JSON schemas as OpenAI's library wraps them so that its parse and stream helpers give values, without its schema
-// libraries.
+// JSON schemas in the wrapping that OpenAI's parse and stream helpers need, without its schema libraries.
 
 export const SCHEMA = {
   type: "object",

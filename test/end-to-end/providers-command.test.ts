@@ -1,4 +1,4 @@
-// `trivium providers` stores providers' credentials sealed: through the gateway that runs, on its store, or elsewhere.
+// `trivium providers` stores providers' credentials sealed: through a running gateway, on its store, or remotely.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { spawn } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"

@@ -1,4 +1,4 @@
-// Rate limits as the official clients meet them: the headers of every answer, and the 429 of each client's own class.
+// Rate limits for the official clients: the headers of every answer, and the 429 of each client's own class.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import Anthropic from "@anthropic-ai/sdk"
 import { ApiError, GoogleGenAI } from "@google/genai"

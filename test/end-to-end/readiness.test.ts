@@ -1,4 +1,4 @@
-// Whether a gateway wants requests, as load balancers and orchestrators ask.
+// Readiness, as load balancers and orchestrators query it.
 import { expect, test } from "bun:test"
 import { canLimit, liftLimit, limitFiles, NOTHING_FITS } from "../proof/store-fault.ts"
 import { eventually } from "../stage/eventually.ts"

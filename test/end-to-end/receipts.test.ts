@@ -1,4 +1,5 @@
-// What a request cost and how that was reckoned: for every key of its tenant, for the operator, and on the command line.
+// Receipts: the cost of a request and its calculation, for every key of its tenant, for the operator, and on the
+// command line.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { Json } from "../../src/canonical/json.ts"

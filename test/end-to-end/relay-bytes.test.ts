@@ -1,4 +1,4 @@
-// The relay lane, byte by byte: what the gateway does not own passes as it came, in both directions.
+// The relay lane byte by byte: bytes that the gateway does not own pass unchanged, in both directions.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { isUtf8 } from "node:buffer"
 import fc from "fast-check"

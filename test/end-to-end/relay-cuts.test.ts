@@ -1,5 +1,5 @@
-// The relay lane must not care where the network cuts its bytes, nor how a text is formatted. The real lane runs here
-// without sockets, so that every cut of every stream can be tried.
+// The relay lane is independent of the network's cuts and of the text's formatting. The real lane runs here without
+// sockets, so that every cut of every stream can be tried.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { UNBOUNDED } from "../../src/access/grant.ts"

@@ -1,5 +1,5 @@
-// What passes between a client and an upstream that speak the same protocol, byte for byte, over real sockets: the
-// members the gateway owns change, and nothing else does. Chat completions have a suite of their own.
+// Clients and upstreams of the same protocol, byte for byte, over real sockets: only the members that the gateway owns
+// change. Chat completions have a suite of their own.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"

@@ -1,4 +1,4 @@
-// trivium.yaml changed under a running gateway: what is right takes effect, what is wrong changes nothing.
+// Changes of trivium.yaml under a running gateway: valid ones take effect, invalid ones change nothing.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test"
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

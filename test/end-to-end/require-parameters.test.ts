@@ -1,4 +1,4 @@
-// `provider.require_parameters`: rather nobody than less; and `provider.report`: every loss on the receipt.
+// `provider.require_parameters` and `provider.report`.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
 import { ExplainStage, HI } from "./explain-stage.ts"

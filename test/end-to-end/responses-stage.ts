@@ -1,5 +1,5 @@
-// A gateway in front of an upstream that speaks three protocols and says how many turns it heard, and clients of two
-// tenants.
+// A gateway in front of an upstream that has three protocols and answers with the number of turns it received, and
+// clients of two tenants.
 import OpenAI from "openai"
 import { anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
 import { RunningGateway } from "../stage/gateway.ts"

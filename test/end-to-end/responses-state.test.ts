@@ -1,5 +1,5 @@
-// Responses that the gateway keeps, as OpenAI's own client asks for them: over an upstream that is relayed, over two
-// that are translated, and over the simulator.
+// Stored responses through OpenAI's own client: over a relayed upstream, over two translated ones, and over the
+// simulator.
 import { Database } from "bun:sqlite"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { readdirSync, readFileSync } from "node:fs"

@@ -1,4 +1,4 @@
-// What a gateway learns from answers, and what it then does with the requests that follow.
+// Routing by measured latency and quality, and session affinity.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { InProcessGateway } from "../stage/in-process.ts"

@@ -1,5 +1,5 @@
-// Seals that a model gives behind its text: no client is shown them as the end of an answer, and they return to their
-// maker when the conversation does.
+// Seals that a model sends after its text: no client sees one as the end of an answer, and they return to their minter
+// with the conversation.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import Anthropic from "@anthropic-ai/sdk"
 import OpenAI from "openai"

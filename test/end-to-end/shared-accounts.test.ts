@@ -1,4 +1,5 @@
-// Accounts at providers are shared by tenants: what a request may name there, whom it identifies, and which model answers.
+// Tenants share the accounts at providers: names that a request may use there, end-user identifiers, and the model that
+// answers.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import { InProcessGateway } from "../stage/in-process.ts"

@@ -1,4 +1,4 @@
-// Streams as hosts write them, and what of them a client gets. Texts are bytes, one character each.
+// Streams as hosts write them, and as clients get them. Texts are bytes, one character each.
 
 export interface RelayedStream {
   readonly name: string

@@ -1,4 +1,4 @@
-// Which connections to a provider the calls of several tenants take.
+// The connections to a provider that the calls of several tenants use.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { SILENCE_MS } from "../../src/transport/idle-connections.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"

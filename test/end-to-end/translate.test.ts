@@ -1,5 +1,5 @@
-// The translate lane as a caller sees it, beyond what each pair of protocols can say: losses, strictness, choice of the
-// target, large requests, seals, names, files at addresses, errors.
+// The translate lane as a caller sees it, beyond the pairs of protocols: losses, strict requests, choice of the target,
+// large requests, seals, names, files at URLs, errors.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { encloseSeal } from "../../src/canonical/chat/sealed-content.ts"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"

@@ -1,5 +1,5 @@
-// What a caller may hear of an upstream's failure: its sentence where the caller can mend it, and otherwise that no
-// provider could answer. Never the upstream's own status, body or headers, and never the gateway's credential there.
+// Upstream failures as a caller sees them: the upstream's message if the caller can fix the request, otherwise that no
+// provider could answer. Never the upstream's own status, body or headers, and never the gateway's credential.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { chunk, ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"

@@ -1,4 +1,4 @@
-// What was used and paid, and the proof that the books are sound: over the administration port, and on the store itself.
+// Usage reports and the verification of the ledger, over the administration port and on the store itself.
 
 import { Database } from "bun:sqlite"
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"

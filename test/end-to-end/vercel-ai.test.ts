@@ -1,5 +1,5 @@
-// The Vercel AI SDK through the gateway: each of its vendors' providers in its own protocol, to hosts that speak it and to
-// hosts that speak another.
+// The Vercel AI SDK through the gateway: each of its providers in its own protocol, to hosts of the same and of other
+// protocols.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { createGoogleGenerativeAI } from "@ai-sdk/google"

@@ -1,4 +1,4 @@
-// Clients get base addresses wrong: what the gateway takes all the same, and where it sends everybody else.
+// Wrong base addresses: those that the gateway accepts, and its hints for all others.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
 

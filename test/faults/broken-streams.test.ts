@@ -1,5 +1,5 @@
-// Streams that are broken, in every way an upstream can break one: each ends in its terminal event or one error frame,
-// never in both, never in neither, and never in a silent success.
+// Streams broken in every way an upstream can break one: each ends in its terminal event or in one error frame, never
+// in both and never in neither.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import { eventually, within } from "../stage/eventually.ts"

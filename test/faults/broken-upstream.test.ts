@@ -1,4 +1,4 @@
-// Answers that are broken, in every way an upstream can break one: the caller gets one proper error.
+// Answers broken in every way an upstream can break one: the caller gets one proper error.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { createServer } from "node:net"
 import { gzipSync } from "node:zlib"

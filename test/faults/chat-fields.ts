@@ -1,4 +1,4 @@
-// Every member of a chat request that the gateway checks: what it takes, where its bounds are, what lies beyond them.
+// Every member of a chat request that the gateway checks: valid values, bounds, and values beyond them.
 
 type JsonType = "string" | "number" | "boolean" | "array" | "object"
 

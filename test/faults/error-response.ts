@@ -1,4 +1,4 @@
-// An error as a caller is told it, and what every failure of an upstream has in common.
+// An error response as a caller receives it, and the assertions that every upstream failure shares.
 import { expect } from "bun:test"
 
 /** What the scripted upstreams say, and no caller and no log may repeat. */

@@ -1,4 +1,4 @@
-// The launcher: starts a gateway again that has crashed, and never one that was stopped or cannot start.
+// The launcher restarts a crashed gateway, and never one that was stopped or cannot start.
 import { afterEach, describe, expect, test } from "bun:test"
 import { spawn } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"

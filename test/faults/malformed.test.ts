@@ -1,5 +1,4 @@
-// Requests that are wrong in every way a request can be: each is refused by name, none hurts the others or gets into
-// the log.
+// Requests that are malformed in every way: each is rejected by name, and none affects others or gets into the log.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

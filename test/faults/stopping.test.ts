@@ -1,4 +1,4 @@
-// How the gateway ends: on request without cutting anybody off, by force without losing anything.
+// The end of a gateway: a graceful stop interrupts no client, and a kill loses no data.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

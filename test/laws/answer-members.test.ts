@@ -1,5 +1,5 @@
-// Law: an answer to a client has no member that its vendor does not write, and none is null that the vendor never writes
-// as null. Clients validate what they read: `"citations": null` was refused by two majors of one library.
+// Law: an answer to a client has only members that its vendor writes, and null only where the vendor writes null.
+// Clients validate what they read: two majors of one library rejected `"citations": null`.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"

@@ -1,4 +1,4 @@
-// Answers as they may arrive, event by event, in no vendor's words: what the laws of streams are tried on.
+// Generated answers, event by event, in canonical form: the input of the laws of streams.
 import fc from "fast-check"
 import type { CandidateFinish } from "../../src/canonical/chat/chat-response.ts"
 import type { Citation } from "../../src/canonical/chat/content-part.ts"

@@ -1,5 +1,5 @@
-// What real clients sent, held against the rules for bodies: nothing is refused for its spelling, and what is refused
-// otherwise is refused on purpose.
+// Requests of real clients against the rules for bodies: none is rejected for its spelling, and all other rejections
+// are documented.
 import { describe, expect } from "bun:test"
 import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import { protocols } from "../../src/protocols.ts"

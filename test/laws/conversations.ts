@@ -1,5 +1,5 @@
-// Requests as anybody might make them, in no vendor's words: what the laws are tried on. Each text in one is unlike all
-// others, so that it can be found again in what was made of it.
+// Generated requests in canonical form: the input of the laws. Each text in one is unique, so that it can be found in
+// the encoded request.
 import fc from "fast-check"
 import type {
   ChatRequest,

@@ -1,5 +1,5 @@
-// A check of values against an OpenAPI description, as a strict receiver reads it: what nobody described is a fault, and
-// of alternatives the fault is told of the one that was meant.
+// Checks values against an OpenAPI description as a strict receiver does: an undescribed member is a fault, and among
+// alternatives the fault is that of the intended one.
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
 
 /** What one schema finds in a value, and which of an object's members it knows. */

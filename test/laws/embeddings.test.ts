@@ -1,4 +1,4 @@
-// What every wire that vectors are asked for in must keep, whatever is asked and however it is cut into calls.
+// Laws of every embedding protocol, for any request and any split into calls.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import type { EmbeddingRequest, EmbeddingTask } from "../../src/canonical/embedding.ts"

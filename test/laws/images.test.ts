@@ -1,4 +1,4 @@
-// What every wire of images must keep: nothing that is asked for is lost in silence, and images come back as they came.
+// Laws of every image protocol: no setting is lost silently, and images are decoded unchanged.
 import { describe, expect, test } from "bun:test"
 import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import type { ImageRequest, ImageSettings } from "../../src/canonical/image.ts"

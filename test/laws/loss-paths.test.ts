@@ -1,4 +1,4 @@
-// Law: what is lost of a request is named by a path that leads somewhere in the body that the client sent.
+// Law: a loss is named by a path that exists in the client's request.
 import { describe, expect, test } from "bun:test"
 import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"

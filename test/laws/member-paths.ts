@@ -1,5 +1,5 @@
-// The members that a JSON value has, and which of them are null: what the answers of two sides are compared by. A member
-// is named by the nearest object around it that says what it is, such as `text.citations` or `message.usage.input_tokens`.
+// The members of a JSON value, and which of them are null, to compare the answers of two sides. A member is named by
+// the nearest object with a type, such as `text.citations` or `message.usage.input_tokens`.
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
 
 /** For each member whether it was seen with a value, and whether with null. */

@@ -1,4 +1,4 @@
-// Law 5: whatever a request says is said again, or named in the losses, or the request is refused.
+// Law 5: every part of a request is encoded, reported as a loss, or the request is rejected.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import type { ChatRequest, ChatSettings } from "../../src/canonical/chat/chat-request.ts"

@@ -1,4 +1,4 @@
-// Conversations as some client may have them though few do: what its own protocol takes and another's receiver may not.
+// Unusual but legal conversations: valid in their own protocol, and possibly invalid for another receiver.
 import fc from "fast-check"
 import type { ChatRequest, ConversationTurn, ToolDefinition } from "../../src/canonical/chat/chat-request.ts"
 import type { ContentPart } from "../../src/canonical/chat/content-part.ts"

@@ -1,5 +1,5 @@
-// Law: every opaque member of an answer looks as its vendor's own does, so that strict decoders read it and the vendor
-// takes it back, whoever made what is in it.
+// Law: every opaque member of an answer has its vendor's format, so that strict decoders read it and the vendor accepts
+// it back, whatever minter it came from.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"

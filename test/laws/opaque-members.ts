@@ -1,5 +1,5 @@
-// The members of each protocol that only their maker reads, and what they must look like: libraries decode some of them,
-// and vendors refuse others when they come back.
+// The opaque members of each protocol and their formats: libraries decode some of them, and vendors reject others when
+// they return.
 import type { Json } from "../../src/canonical/json.ts"
 import { visitMembers } from "./member-paths.ts"
 

@@ -1,4 +1,4 @@
-// Recorded answers of real providers as canonical answers, and each of them written for clients of every protocol.
+// Recorded answers of real providers in canonical form, encoded for clients of every protocol.
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
 import type { ChatResponse } from "../../src/canonical/chat/chat-response.ts"
 import type { StreamEvent } from "../../src/canonical/chat/stream-event.ts"

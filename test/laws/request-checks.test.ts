@@ -1,4 +1,4 @@
-// The checks that requests are held to do find what is wrong.
+// The checks of the laws detect faulty requests.
 import { describe, expect, test } from "bun:test"
 import type { Json, JsonObject } from "../../src/canonical/json.ts"
 import { codecs } from "../../src/protocols.ts"

@@ -1,4 +1,5 @@
-// What vendors refuse although their descriptions allow it: rules of order and of measure, each seen in their errors.
+// Rules that vendors enforce although their descriptions do not state them: rules of order and of size, each seen in
+// their errors.
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
 import { breaches } from "../../src/protocols/chat/bedrock-converse/request-rules.fixture.ts"
 import type { UpstreamProtocol } from "../matrix/axes.ts"

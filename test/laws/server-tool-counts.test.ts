@@ -1,4 +1,4 @@
-// Law: how often a provider ran its own tools reaches the client, or is named among the losses: whole and streamed.
+// Law: the counts of a provider's own tool runs reach the client or are reported as losses, whole and streamed.
 import { describe, expect, test } from "bun:test"
 import { isObject, type JsonObject } from "../../src/canonical/json.ts"
 import type { Losses } from "../../src/canonical/loss.ts"

@@ -1,5 +1,5 @@
-// Laws 2 to 4 across protocols: what is written is read again as it was told, whole or in pieces, in the protocol's own
-// order, and by way of any other.
+// Laws 2 to 4 across protocols: an encoded answer is decoded unchanged, whole or in pieces, in the protocol's order,
+// and through any other protocol.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"

@@ -1,5 +1,4 @@
-// What is sent is valid for its receiver: by what the vendors publish of their interfaces, and by the rules they keep to
-// themselves until one breaks them.
+// Encoded requests are valid for their receiver: by the vendors' published descriptions and by their unwritten rules.
 import { afterAll, describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import type { ChatRequest, ChatSettings } from "../../src/canonical/chat/chat-request.ts"

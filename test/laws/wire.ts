@@ -1,5 +1,5 @@
-// Requests that clients really sent, and what their receivers publish of their interfaces: recorded elsewhere and not
-// part of this repository. TRIVIUM_TEST_WIRE names their folder.
+// Requests of real clients and the vendors' published descriptions: recorded elsewhere and not part of this repository.
+// TRIVIUM_TEST_WIRE names their folder.
 import { test } from "bun:test"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-// A ledger's table that fails when told to: at its n-th call, a commit being the last call of its transaction.
+// A ledger table that fails on demand: at its n-th call, where a commit is the last call of its transaction.
 import { type LedgerTable, StoreError } from "../../src/store/contract.ts"
 
 export class TableFaults {

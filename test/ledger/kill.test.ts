@@ -1,4 +1,4 @@
-// kill -9 at any moment: what the process was told is durable is in the books, and what it left open is ended once.
+// kill -9 at any moment: every entry acknowledged as durable is in the ledger, and every open hold is recovered once.
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"

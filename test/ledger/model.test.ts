@@ -1,5 +1,5 @@
-// Whatever is done to the ledger, in whatever order, at once or one by one, with restarts, folds that are cut short, a
-// failing store and a clock that jumps between: it answers and stands as the plain reference does, and its invariants hold.
+// Any sequence of ledger operations, concurrent or not, with restarts, interrupted flushes, a failing store and a
+// jumping clock: the ledger answers as the plain reference does, and its invariants hold.
 import { expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

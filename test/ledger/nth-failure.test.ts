@@ -1,5 +1,5 @@
-// A whole story of holds, extensions, endings and folds on a store that fails at its n-th statement, for every n: each
-// time what failed is told so and has left nothing, and what is done again comes to the same books.
+// A sequence of holds, extensions, settlements and flushes on a store that fails at its n-th statement, for every n: a
+// failed operation reports the failure and leaves nothing, and its retry ends with the same ledger.
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,5 +1,4 @@
-// The ledger as one would write it who had no crashes, no concurrency and no speed to think of: plain lists, and every
-// sum made anew from them.
+// A plain reference of the ledger, without crashes, concurrency or speed: lists, and every sum computed anew.
 
 import { type Budget, dateOfDay, dayOf, startOfDay, windowOf } from "../../src/ledger/budget.ts"
 import type { HoldRequest, SettledHold } from "../../src/ledger/ledger-rules.ts"

@@ -1,4 +1,4 @@
-// A process that holds, extends, settles and folds until it is killed, and writes down what it was told is durable:
+// A process that holds, extends, settles and flushes until it is killed, and logs what was acknowledged as durable:
 // spender.ts STORE LOG
 import { openSync, writeSync } from "node:fs"
 import { Ledger } from "../../src/ledger/ledger.ts"

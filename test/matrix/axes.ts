@@ -1,4 +1,4 @@
-// The three axes of the matrix: who speaks, who is spoken to, and what about.
+// The three axes of the matrix: client protocols, upstream protocols and features.
 
 export const CLIENTS = ["openai-chat", "openai-responses", "anthropic-messages", "gemini-generate"] as const
 export type ClientProtocol = (typeof CLIENTS)[number]

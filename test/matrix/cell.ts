@@ -1,4 +1,4 @@
-// One cell: a client and an upstream, what they say to each other, and whether both ends saw what was meant.
+// One cell of the matrix: the exchange of one client with one upstream, and the checks of both ends.
 import { isDeepStrictEqual } from "node:util"
 import { type CellName, modelOf } from "./axes.ts"
 import type { MatrixClient } from "./clients/client.ts"

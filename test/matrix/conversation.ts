@@ -1,4 +1,5 @@
-// What is said in a cell, in no protocol's words: what a client asks and is answered, what an upstream hears and says.
+// The conversation of a cell, in no protocol's form: the client's requests and replies, the upstream's requests and
+// answers.
 
 /** What a driver says with its library. */
 export interface MatrixRequest {

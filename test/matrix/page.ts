@@ -1,4 +1,4 @@
-// docs/conformance.md: the whole matrix, a table for each protocol that clients speak.
+// docs/conformance.md: the whole matrix, a table for each client protocol.
 import { readFileSync } from "node:fs"
 import { CLIENTS, type ClientProtocol, FEATURE_NAMES, isSupportedBy, UPSTREAMS } from "./axes.ts"
 import type { CellResult } from "./matrix.ts"

@@ -1,5 +1,4 @@
-// The cells that are refused, and why. Written before the cells are run: a cell that is refused and not listed fails,
-// and so does one that is listed and passes.
+// The cells that are refused, and why. An unlisted refusal fails, and so does a listed cell that passes.
 import { type CellName, type ClientProtocol, FEATURES, type MatrixFeature, type UpstreamProtocol } from "./axes.ts"
 
 interface ExpectedRefusal {

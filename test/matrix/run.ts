@@ -1,5 +1,5 @@
-// npm run conformance: runs the matrix, prints what fails, and writes docs/conformance.md after a whole run of our own
-// gateway. Ends with 1 where a cell fails.
+// npm run conformance: runs the matrix, prints the failures, and writes docs/conformance.md after a whole run of the
+// project's own gateway. Exits with 1 if a cell fails.
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { type CellName, CLIENTS, FEATURE_NAMES, modelOf, UPSTREAMS, type UpstreamProtocol } from "./axes.ts"

@@ -1,4 +1,4 @@
-// What the cells stand on: the scripted upstreams, and a gateway before them.
+// The stage of the cells: the scripted upstreams behind a gateway.
 import { RunningGateway } from "../stage/gateway.ts"
 import { UPSTREAMS, type UpstreamProtocol } from "./axes.ts"
 import type { GatewayAddress } from "./clients/client.ts"

@@ -1,4 +1,4 @@
-// A gateway that passes chat completions on and tells one lie: what a cell must notice.
+// A gateway that relays chat completions with one deliberate fault, which a cell must detect.
 import { modelOf } from "./axes.ts"
 import { CREDENTIAL, SERVED } from "./gateway-config.ts"
 import { addressesAt, type MatrixStage, startHosts, stopHosts } from "./stage.ts"

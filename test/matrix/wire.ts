@@ -1,4 +1,4 @@
-// Reading a body that came over the wire without believing in its shape.
+// Reads a received body without trusting its shape.
 
 export type WireMembers = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,5 @@
-// What is charged when: every row of the table, over all four protocols, unary and streamed, relayed and translated,
-// against the simulator's own bill. (What a killed process leaves is in test/ledger/kill.test.ts and the proof's row 1.)
+// The table of charges, row by row, over all four protocols, unary and streamed, relayed and translated, against the
+// simulator's own bill. (Killed processes are in test/ledger/kill.test.ts and in the proof's row 1.)
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { eventually } from "../stage/eventually.ts"

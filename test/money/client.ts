@@ -1,4 +1,4 @@
-// A client of each protocol, as plain as can be: it asks one thing, reads the answer or leaves in the midst of it.
+// A plain client of each protocol: sends one request, and reads the answer or leaves in the middle of it.
 
 export const PROTOCOLS = ["openai-chat", "openai-responses", "anthropic-messages", "gemini-generate"] as const
 export type ProtocolName = (typeof PROTOCOLS)[number]

@@ -1,4 +1,5 @@
-// Usage that a provider reports beyond hold and balance: a debt of the key or its tenant, which shuts it until it is paid.
+// Usage that a provider reports above hold and balance: a debt of the key or its tenant, which closes it until it is
+// paid.
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { RunningGateway, runCommand, upstreamConfig } from "../stage/gateway.ts"
 import { completion, ScriptedUpstream } from "../stage/upstream.ts"

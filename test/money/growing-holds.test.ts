@@ -1,5 +1,5 @@
-// A stream's hold grows with it. Where the balance does not cover more, the stream ends with its error frame, and what
-// was delivered is paid.
+// A stream's hold grows with it. If the balance does not cover more, the stream ends with its error frame, and the
+// delivered output is charged.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { nanoOfUsd, usdOfNano } from "../../src/canonical/usd.ts"
 import type { Ledger } from "../../src/ledger/ledger.ts"

@@ -1,4 +1,4 @@
-// A client that leaves before anybody has answered owes what the upstream had to read.
+// A client that leaves before the first output is charged for the input.
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { eventually } from "../stage/eventually.ts"
 import { PROTOCOLS, sendRequest } from "./client.ts"

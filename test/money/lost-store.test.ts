@@ -1,5 +1,5 @@
-// A store that takes nothing for a while, at its edges: who administers the gateway meanwhile, and who stops it after.
-// (What callers see of it is the proof's row 20.)
+// A store that fails for a while: administration requests meanwhile, and a stop afterwards. (Callers' requests are in
+// the proof's row 20.)
 import { expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,4 @@
-// A gateway and the simulator behind it, each with its own books: what the one charges and what the other would bill.
+// A gateway and the simulator behind it, each with its own accounts: the gateway's charges and the simulator's bills.
 import type { GatewayOptions } from "../../src/app.ts"
 import { SimulatorServer } from "../../src/simulator/server.ts"
 import { ChargeLog } from "../../src/simulator/simulated-charge.ts"

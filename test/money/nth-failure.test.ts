@@ -1,5 +1,5 @@
-// A whole exchange over a store that fails at its n-th call, for every n: the caller is answered and charged what the
-// upstream bills, once, or it is told 503 and nobody was called. Whatever happens, the books are sound.
+// A whole exchange over a store that fails at its n-th call, for every n: the caller is answered and charged once as
+// the upstream bills, or gets a 503 without an upstream call. The ledger stays consistent.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,5 +1,5 @@
-// The negative control: a gateway that looks whether a balance suffices, calls, and books afterwards, as many do. In all
-// else it is the gateway. What the rows on money prove must fail here: check-then-act.ts DATA
+// The negative control: a gateway that checks the balance, calls, and books afterwards. In all else it is the gateway.
+// The money rows of the proof must fail here: check-then-act.ts DATA
 import { Gateway } from "../../src/app.ts"
 import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import { usdOfNano } from "../../src/canonical/usd.ts"

@@ -1,4 +1,4 @@
-// One case of the fuzz: what it sends, and what came back. All of it follows from the case's seed and number.
+// One case of the fuzz: its request and its answer. Both follow from the case's seed and number.
 import { protocols } from "../../src/protocols.ts"
 import { decodeSse } from "../../src/transport/streams/sse.ts"
 import { allAdminRoutes } from "../administration/routes.ts"

@@ -1,4 +1,4 @@
-// A provider that lets everybody wait until it is told to answer: so that nothing is settled before all have asked.
+// A provider that answers no call before the test opens it, so that nothing is settled before all calls have arrived.
 import { chunk, completion, DONE, ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
 interface GatedAnswer {

@@ -1,5 +1,4 @@
-// Streams that outgrow what they hold: they go on for as long as more of it can be held, and are cut, with their error
-// frame, where it cannot.
+// Streams that outgrow their hold: they continue while more can be held, and otherwise end with their error frame.
 import { type MoneyAnswer, sendRequest } from "../money/client.ts"
 import { FUNDING_KINDS, FundingSource, holdNano } from "./funding-sources.ts"
 import { MODEL, OUTPUT_NANO, type RaceStage, WORTH } from "./overspend-race.ts"

@@ -1,5 +1,5 @@
-// Answers as no provider should send them: each tells its caller one thing, and tries to leave something on the connection
-// that the next caller would take for its own answer.
+// Hostile answers: each answers its caller and tries to leave bytes on the connection that the next caller would take
+// for its own answer.
 import { deflateRawSync, gzipSync } from "node:zlib"
 import { completion } from "../stage/upstream.ts"
 

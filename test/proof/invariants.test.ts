@@ -1,4 +1,4 @@
-// What proves the invariants has to notice when one is broken: sound evidence, spoilt in one place at a time.
+// The checks of the invariants detect a broken one: sound evidence, spoilt in one place at a time.
 import { describe, expect, test } from "bun:test"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import {

@@ -1,5 +1,4 @@
-// The invariants of money, each by its name, over what clients saw, what the upstream has billed, and what the stopped
-// gateway has booked.
+// The money invariants by name, over the clients' answers, the upstream's bills, and the stopped gateway's ledger.
 import { nanoOfUsd } from "../../src/canonical/usd.ts"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import type { BookedEntry, OfflineLedger, OpenHold } from "./offline-ledger.ts"

@@ -1,4 +1,4 @@
-// Every route that calls a model, generating and counting, with the smallest request it takes and the answer to that.
+// Every route that calls a model, generating and counting, with the smallest request it accepts and the answer to that.
 import type { UpstreamScript } from "../stage/upstream.ts"
 import { chat, dialectAt, geminiEvents, type JsonBody, messages, responses, type WireDialect } from "./wire-dialects.ts"
 

@@ -1,4 +1,4 @@
-// A gateway and the simulator behind it, each a process of its own, each with its own books.
+// A gateway and the simulator behind it, each a process of its own with its own accounts.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

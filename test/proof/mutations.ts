@@ -1,4 +1,4 @@
-// Sound things made unsound: bytes, JSON, and event streams, with seeded random numbers.
+// Mutations of valid bytes, JSON and event streams, with seeded random numbers.
 import type { SeededRandom } from "./seeded-random.ts"
 
 /** Bytes that mean something to somebody who reads on the way. */

@@ -1,5 +1,5 @@
-// A gateway that users do not start like this: with books that are not the ledger, or under a shell's limits. It tells
-// where it listens in the words of `trivium serve`.
+// A gateway that users do not start like this: with another ledger, or under a shell's limits. It prints its address in
+// the words of `trivium serve`.
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

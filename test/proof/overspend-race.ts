@@ -1,4 +1,5 @@
-// One race: many requests at once on a funding source that is worth ten of them; then, of what is left, one after the other.
+// One race: many concurrent requests on a funding source that covers ten of them; then single requests on the
+// remainder.
 import { type MoneyAnswer, sendRequest } from "../money/client.ts"
 import { eventually } from "../stage/eventually.ts"
 import { type FundingKind, FundingSource, holdNano, parseBalanceRefusal } from "./funding-sources.ts"

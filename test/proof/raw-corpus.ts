@@ -1,4 +1,4 @@
-// Requests that no honest client sends: smuggling, headers sent twice, paths that mean to be another.
+// Requests that no honest client sends: smuggling, duplicate headers, misleading paths.
 
 export interface RawCase {
   readonly what: string

@@ -1,5 +1,5 @@
-// kill -9 under load, again and again: what the upstream has billed is in the ledger, and whoever books only afterwards
-// is shown beside it.
+// kill -9 under load, repeatedly: every upstream bill is in the ledger. A gateway that books only afterwards is shown
+// for comparison.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,5 +1,5 @@
-// Many requests at once on a balance that is worth ten: as many are let in as it covers, no more and no fewer, whatever
-// pays; and whoever looks first and books later is shown beside it.
+// Many concurrent requests on a balance that covers ten: exactly as many are admitted as it covers, for every funding
+// source. A gateway that checks first and books later is shown for comparison.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

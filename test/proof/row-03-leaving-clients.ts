@@ -1,4 +1,5 @@
-// Clients that leave a stream at a random byte: the upstream is let go, nothing stays held, and what was delivered is paid.
+// Clients that leave a stream at a random byte: the upstream is released, nothing stays held, and the delivered output
+// is charged.
 import { setTimeout } from "node:timers/promises"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { countTokens } from "../../src/simulator/tokens.ts"

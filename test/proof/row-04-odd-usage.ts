@@ -1,5 +1,5 @@
-// Usage that is missing, odd, told twice or too late: what is charged is what the upstream's own bill says, and the
-// receipt says whether it was told or counted here.
+// Usage that is missing, odd, reported twice or too late: the charge equals the upstream's own bill, and the receipt
+// states whether usage was reported or counted locally.
 
 import { PROTOCOLS, type ProtocolName, sendRequest } from "../money/client.ts"
 import { modelAt, tokensOf } from "../money/money-fixture.ts"

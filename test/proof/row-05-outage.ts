@@ -1,4 +1,5 @@
-// Nobody answers: those who fail are not called more often because they fail, and are used again as soon as they work.
+// All providers are down: failures do not cause additional calls, and the providers are used again as soon as they
+// work.
 import type { UpstreamScript } from "../stage/upstream.ts"
 import type { ProofRow } from "./row.ts"
 import { ANSWERS, NAMES, ThreeProviders, type TimedCall } from "./three-providers.ts"

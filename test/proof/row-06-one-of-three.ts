@@ -1,4 +1,4 @@
-// One of three providers has a bad day: down, slow, or failing now and then. Its callers do not notice.
+// One of three providers is down, slow, or failing now and then. Callers do not notice.
 import type { UpstreamScript } from "../stage/upstream.ts"
 import type { ProofFigure, ProofRow } from "./row.ts"
 import { SeededRandom } from "./seeded-random.ts"

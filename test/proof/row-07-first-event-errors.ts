@@ -1,5 +1,5 @@
-// Streams that begin with status 200 and an error: two of three providers do it in 30 %, and who reads with a vendor's own
-// library sees none of it.
+// Streams that start with status 200 and an error: two of three providers do it in 30 % of calls, and the vendors' own
+// libraries see none of it.
 import { RunningGateway } from "../stage/gateway.ts"
 import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { STREAM_READERS } from "./official-clients.ts"

@@ -1,4 +1,4 @@
-// Streams that die at some byte, in each way a stream can: whoever reads them with the vendor's own library is told.
+// Streams that break at some byte, in each way a stream can: the vendor's own library raises an error.
 import type { ExchangeTimeouts } from "../../src/exchange/exchange-deps.ts"
 import { within } from "../stage/eventually.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"

@@ -1,4 +1,4 @@
-// Providers that stall, at each stage and in each protocol: an error in time, and everything given back.
+// Providers that stall, at each stage and in each protocol: an error in time, and all resources released.
 import type { ExchangeTimeouts } from "../../src/exchange/exchange-deps.ts"
 import { eventually, within } from "../stage/eventually.ts"
 import { FullHost } from "../stage/full-host.ts"

@@ -1,4 +1,4 @@
-// Readers that take nothing of a stream without end: the provider is paused, memory stays, and they are cut off.
+// Clients that do not read an endless stream: the provider is paused, memory stays bounded, and they are disconnected.
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { setTimeout } from "node:timers/promises"
 import { eventually } from "../stage/eventually.ts"

@@ -1,4 +1,4 @@
-// Requests on raw sockets that mean to be two, or somebody else's, or at another place.
+// Requests on raw sockets that try to be two requests, another caller's, or at another path.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { within } from "../stage/eventually.ts"

@@ -1,4 +1,4 @@
-// Malformed everything: requests, bodies, the administration's and the providers' answers, with seeded random numbers.
+// Malformed requests, bodies, administration calls and provider answers, with seeded random numbers.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"

@@ -1,4 +1,4 @@
-// Bodies that are costly to read, many at once: everybody else must not notice, and memory must hold.
+// Bodies that are costly to parse, many at once: other clients are not delayed, and memory stays bounded.
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { completion, ScriptedUpstream } from "../stage/upstream.ts"
 import type { ProofRow } from "./row.ts"

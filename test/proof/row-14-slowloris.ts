@@ -1,4 +1,4 @@
-// Many connections that say almost nothing: they are cut, and everybody else is served as before.
+// Many connections that send almost nothing: they are closed, and all other clients are served as before.
 import { connect, type Socket } from "node:net"
 import { setTimeout } from "node:timers/promises"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"

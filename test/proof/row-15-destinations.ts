@@ -1,4 +1,4 @@
-// Requests that mean to say where they go, or as whom: nobody but the configured provider ever hears of them.
+// Requests that try to choose a destination or a credential: only the configured provider ever receives them.
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { requestHead, sendRaw } from "../stage/raw-exchange.ts"
 import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"

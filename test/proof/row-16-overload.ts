@@ -1,5 +1,5 @@
-// Four times as many requests as the gateway has places for: what it takes on it finishes, the rest is told at once, and
-// a key that asks for everything does not shut the others out.
+// Four times as many requests as the gateway has slots: admitted ones finish, the rest is rejected at once, and a
+// greedy key does not shut out the others.
 import { setTimeout } from "node:timers/promises"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { completion, ScriptedUpstream } from "../stage/upstream.ts"

@@ -1,5 +1,5 @@
-// SIGTERM and reloads under load. A request is accepted when the gateway has begun to answer it, other than by saying
-// that it stops, or has sent it to a provider; each of these is answered whole, and booked as its provider billed it.
+// SIGTERM and reloads under load. A request is accepted when the gateway has begun to answer it, other than by
+// reporting that it stops, or has sent it to a provider; each is answered whole, and booked as its provider billed it.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-// Who may what, generated: every route of both listeners, for everyone who might come.
+// Access control, generated: every route of both listeners, for every kind of caller.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { protocols } from "../../src/protocols.ts"

@@ -1,4 +1,4 @@
-// Words that must stay where they are: keys, prompts, headers, credentials, an upstream's own. Looked for everywhere else.
+// Canaries in keys, prompts, headers, credentials and upstream texts are searched for wherever they must not be.
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"

@@ -1,5 +1,5 @@
-// The store takes nothing for a while: nobody is called whose hold is not durable, nobody is taken for a stranger, and
-// what was under way is delivered, and settled once when the store works again.
+// The store fails for a while: no provider is called without a durable hold, no valid key is rejected as unknown, and
+// calls under way are delivered, and settled once when the store works again.
 import { Database } from "bun:sqlite"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

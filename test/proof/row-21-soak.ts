@@ -1,4 +1,4 @@
-// Mixed load for long, some clients leaving and some upstreams failing: memory and descriptors stay where they are.
+// A long mixed load with leaving clients and failing upstreams: memory and descriptors stay level.
 import { readdirSync } from "node:fs"
 import { setTimeout } from "node:timers/promises"
 import { RunningGateway } from "../stage/gateway.ts"

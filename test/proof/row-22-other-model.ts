@@ -1,5 +1,5 @@
-// Requests that mean to run another model than the one that is billed, to put out more than they said, or to name what
-// another tenant keeps in the shared account, at a host that obeys all of it: it never hears of them.
+// Requests that try to run another model than the one billed, to exceed their output limit, or to name another tenant's
+// objects in the shared account, at a host that obeys all of it: it never receives them.
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { CaseInsensitiveHost } from "./case-insensitive-host.ts"
 import type { ProofRow } from "./row.ts"

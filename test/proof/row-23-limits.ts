@@ -1,6 +1,6 @@
-// Limits that a host does not keep to, written in every member of every protocol, on a balance, a strict one and a
-// budget: what is billed upstream is never more than was there and one answer for each call under way; what was put out
-// is owed; and nobody is let in after that.
+// Hosts that ignore output limits, in every member of every protocol, on a balance, a strict balance and a budget:
+// upstream bills exceed the funds by at most one answer per call under way; that excess is owed; and further calls are
+// rejected.
 import { nanoOfUsd } from "../../src/canonical/usd.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { FUNDING_KINDS, type FundingKind, FundingSource } from "./funding-sources.ts"

@@ -1,5 +1,5 @@
-// kill -9 while unary calls are under way: what was held for them is known, listed and returned once, so that the tenant
-// pays what is owed and nothing else.
+// kill -9 during unary calls: their holds are known, listed and returned once, so that the tenant pays exactly what is
+// owed.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

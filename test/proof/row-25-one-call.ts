@@ -1,5 +1,5 @@
-// One call, and how often its provider sees it: once for every attempt, and once more at most, where a kept connection
-// turned out to be closed. The provider counts for itself.
+// The number of upstream calls per request, counted by the provider: one per attempt, and at most one more if a kept
+// connection turned out to be closed.
 import { setTimeout } from "node:timers/promises"
 import { RunningGateway } from "../stage/gateway.ts"
 import { countReportedAttempts } from "../stage/reported-attempts.ts"

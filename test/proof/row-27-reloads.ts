@@ -1,5 +1,5 @@
-// A configuration file that is written carelessly under load: in place, emptied, cut, deleted, unreadable, renamed over.
-// Whatever is there for a moment, every request that the configuration allows is answered by its provider.
+// A configuration file written carelessly under load: in place, emptied, truncated, deleted, unreadable, renamed over.
+// Every request that the configuration allows is still answered by its provider.
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"

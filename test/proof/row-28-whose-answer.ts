@@ -1,5 +1,5 @@
-// Whose answer: providers that answer twice, or in any way that leaves something on a connection. Every caller sends words
-// of its own, and whatever it is answered must not hold another tenant's.
+// Providers that answer twice or leave bytes on a connection. Every caller sends unique words, and its answer must not
+// contain another tenant's.
 import { setTimeout } from "node:timers/promises"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"

@@ -1,5 +1,5 @@
-// Providers that send without end and say nothing: the stream is cut with its error frame, the event loop is not held up,
-// and streams beside it go on.
+// Providers that send endless bytes without content: the stream ends with its error frame, the event loop is not
+// delayed, and other streams continue.
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { chunk, DONE, ScriptedUpstream } from "../stage/upstream.ts"

@@ -1,5 +1,5 @@
-// Files of the store that are gone, cut or older than they were: a gateway that would start with less than there was does
-// not start, and says what is missing. One that was only killed always starts.
+// Store files that are missing, truncated or outdated: a gateway that would start with less data does not start, and
+// names what is missing. One that was only killed always starts.
 import { copyFileSync, cpSync, existsSync, mkdtempSync, rmSync, statSync, truncateSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,5 +1,5 @@
-// A large store that was killed under load is opened and recovered at once: what a start does grows with what was left
-// open, and not with what was booked.
+// A large store killed under load is opened and recovered at once: the work of a start grows with the open holds and
+// not with the booked entries.
 import { cpSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

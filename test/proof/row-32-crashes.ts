@@ -1,5 +1,5 @@
-// The gateway process crashes or is killed under load, again and again: its launcher brings it back each time, callers
-// notice nothing but failed connections, and the books stay sound.
+// The gateway process crashes or is killed under load, repeatedly: its launcher restarts it each time, callers see only
+// failed connections, and the ledger stays consistent.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-// A row of the proof table: a fault or an attack on real processes, and the figures that say whether the promise held.
+// A row of the proof table: a fault or an attack on real processes, and the figures that show whether the promise held.
 
 /** One promise: what was seen, against its bound. */
 export interface ProofFigure {

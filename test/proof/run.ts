@@ -1,4 +1,4 @@
-// npm run proof [-- ROW …]: the proof table, whole, each figure against its bound. Ends with 1 where one is broken.
+// npm run proof [-- ROW …]: the whole proof table, each figure against its bound. Exits with 1 if one is broken.
 import { describeFigure, isKept } from "./row.ts"
 import { rows } from "./rows.ts"
 

@@ -1,4 +1,4 @@
-// A store that takes nothing any more, as a running gateway meets it: no file of its process may grow beyond a size.
+// A full disk for a running gateway: no file of its process may grow beyond a size.
 import { spawnSync } from "node:child_process"
 import { statSync } from "node:fs"
 import { join } from "node:path"

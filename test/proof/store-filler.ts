@@ -1,6 +1,6 @@
-// A process that books as a busy gateway does, and is killed under load once it has booked so much:
-// store-filler.ts STORE ENTRIES. A crowd comes first, whose holds stay behind in rows that nobody has written over; then
-// few callers, each of whom is written on its own.
+// A process that books as a busy gateway does, and is killed under load after a number of entries: store-filler.ts
+// STORE ENTRIES. Many concurrent callers come first, whose holds stay in rows that are not overwritten; then few
+// callers, each written separately.
 import { Ledger } from "../../src/ledger/ledger.ts"
 import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 

@@ -1,5 +1,4 @@
-// One gateway under load whose store takes nothing, for a while, again and again; and what clients, the upstream and the
-// books saw of it.
+// One gateway under load whose store fails for a while, repeatedly, with the records of clients, upstream and ledger.
 import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

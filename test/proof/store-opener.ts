@@ -1,4 +1,4 @@
-// A process that opens a store as a start of the gateway does, tells in JSON what that took, and dies without closing it:
+// A process that opens a store as a gateway's start does, prints the duration as JSON, and ends without closing it:
 // store-opener.ts STORE
 import { Ledger } from "../../src/ledger/ledger.ts"
 import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"

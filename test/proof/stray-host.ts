@@ -1,5 +1,5 @@
-// A provider that several tenants call. It answers each with the words it was sent, and some also in hostile ways: what it
-// sends beyond an answer holds the words of the call it belongs to, so that a caller who gets another's knows.
+// A provider that several tenants call. It answers each with the words of its request, sometimes in hostile ways: bytes
+// beyond an answer contain the words of their call, so that a caller recognises another's.
 import { createServer, type Server, type Socket } from "node:net"
 import { chunk, completion, DONE } from "../stage/upstream.ts"
 import { HOSTILE_ANSWERS } from "./hostile-answers.ts"

@@ -1,4 +1,4 @@
-// Three providers of one model behind a gateway, and requests that come at a steady pace whether they are answered or not.
+// Three providers of one model behind a gateway, and requests at a steady pace, independent of their answers.
 import { RunningGateway } from "../stage/gateway.ts"
 import { completion, ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 

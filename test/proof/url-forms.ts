@@ -1,4 +1,4 @@
-// Addresses in every form that has fooled somebody: each means to lead to a trap, or to where only the gateway may go.
+// Addresses in every misleading form: each tries to lead to a trap, or to an address that only the gateway may reach.
 
 export interface TrapAddress {
   /** On 127.0.0.1, and on ::1. */

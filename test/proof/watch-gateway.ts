@@ -1,4 +1,4 @@
-// Watches a running gateway from outside while something is done to it: its memory, and how long a small question waits.
+// Watches a running gateway from outside under load: its memory, and the latency of a small request.
 import { cpus } from "node:os"
 import { setTimeout } from "node:timers/promises"
 import { stolenMicros } from "../../bench/process-stat.ts"

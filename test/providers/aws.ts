@@ -1,4 +1,4 @@
-// Amazon's side of Bedrock: checks the signature of what it receives, by an implementation of its own, and frames events.
+// Amazon's side of Bedrock: verifies signatures with an implementation of its own, and frames events.
 import { encodeEventMessage } from "../../src/transport/streams/aws-event-stream.fixture.ts"
 import type { ReceivedRequest, UpstreamReply } from "../stage/upstream.ts"
 

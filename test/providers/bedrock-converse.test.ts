@@ -1,4 +1,4 @@
-// Bedrock's Converse over real sockets: what the codec says, on the provider's line, and what comes back out of frames.
+// Bedrock's Converse over real sockets: the codec's requests at the provider's endpoint, and the decoded frames.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { Buffer } from "node:buffer"
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"

@@ -1,4 +1,5 @@
-// Google's side of Vertex: exchanges statements signed with a service account's key for tokens, and knows its tokens.
+// Google's side of Vertex: exchanges assertions signed with a service account's key for tokens, and verifies its
+// tokens.
 import { createVerify, generateKeyPairSync } from "node:crypto"
 import type { ReceivedRequest, UpstreamReply } from "../stage/upstream.ts"
 

@@ -1,4 +1,4 @@
-// One target, asked again and again: it is in and out when the plain rules say so.
+// The health of one target follows the plain rules through any sequence of events.
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { accountNamed, StagedHealth } from "../../src/routing/health-monitor.fixture.ts"

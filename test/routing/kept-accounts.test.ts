@@ -1,4 +1,4 @@
-// What is known of an account is known of the object, so an account that did not change is the same after a reload.
+// Health is kept per account object, so an unchanged account is the same object after a reload.
 import { describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

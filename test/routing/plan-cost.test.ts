@@ -1,4 +1,4 @@
-// What a plan costs the processor. The fastest of many rounds counts: the others shared it with somebody.
+// The CPU time of a plan. The fastest of many rounds counts, since the others shared the processor.
 import { expect, test } from "bun:test"
 import type { RoutingOptions } from "../../src/canonical/chat/chat-request.ts"
 import { StagedHealth } from "../../src/routing/health-monitor.fixture.ts"

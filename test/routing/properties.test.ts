@@ -1,4 +1,4 @@
-// What holds of every plan, whatever is asked for and whatever has happened before.
+// Properties of every plan, for any request and any history.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { type RoutingOptions, STRATEGIES } from "../../src/canonical/chat/chat-request.ts"

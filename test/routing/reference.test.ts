@@ -1,5 +1,5 @@
-// Every strategy with every length of fallback and every way to fail, in generated worlds: the order of trial, the limits
-// and which failures move on are those of the plain reference.
+// Every strategy with every number of fallbacks and every failure, in generated worlds: the order, the limits and the
+// fallback decisions match the plain reference.
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { type RoutingStrategy, STRATEGIES } from "../../src/canonical/chat/chat-request.ts"

@@ -1,5 +1,4 @@
-// What the plan and the walk along it must come to, written down as plainly as the rules are told: no health but who is
-// out, no turns, no speed.
+// A plain reference of the plan and of the attempts along it: health is only in or out, without rotation or speed.
 import type { RoutingStrategy } from "../../src/canonical/chat/chat-request.ts"
 import type { FailureKind } from "../../src/routing/failure-kind.ts"
 

@@ -1,4 +1,4 @@
-// What routing is worth over a bad day of three providers, against one who knows everything.
+// The value of routing over a day with failing providers, compared with an oracle.
 import { describe, expect, test } from "bun:test"
 import type { RoutingStrategy } from "../../src/canonical/chat/chat-request.ts"
 import { median, RoutingSimulation } from "./simulation.ts"

@@ -1,4 +1,4 @@
-// Ten thousand requests through the plan and the health, in virtual time, beside an oracle that knows what is true.
+// Ten thousand requests through plan and health in virtual time, compared with an oracle that knows the true state.
 import type { RoutingStrategy } from "../../src/canonical/chat/chat-request.ts"
 import { HealthMonitor } from "../../src/routing/health-monitor.ts"
 import { modelOf, StagedTable, withPrices } from "../../src/routing/route-plan.fixture.ts"

@@ -1,5 +1,5 @@
-// Three providers of one model, with a bad day: outages, slow starts, times when one is slow, prices that change. What is
-// true of them at any time is known here, and to nobody in src/.
+// Three providers of one model with outages, slow starts, slow periods and changing prices. Their true state is known
+// only here, and not in src/.
 import { lognormal, seededChance } from "./seeded.ts"
 
 export const PROVIDERS = ["one", "two", "three"] as const

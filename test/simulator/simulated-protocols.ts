@@ -1,4 +1,4 @@
-// The same question in each protocol that the simulator speaks, streamed and whole, and what marks its answers.
+// The same request in each protocol of the simulator, streamed and whole, and the markers of its answers.
 import type { JsonObject } from "../../src/canonical/json.ts"
 
 export interface SimulatedProtocol {

@@ -1,4 +1,4 @@
-// Where the three protocols are found and under which names, and that one key reaches all of it.
+// The addresses and names of the three protocols, all reached with one key.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
 import {

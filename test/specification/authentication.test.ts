@@ -1,4 +1,4 @@
-// Who may enter: the header of each protocol, and what a key that will not do is told.
+// Authentication: the header of each protocol, and the errors of invalid keys.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"

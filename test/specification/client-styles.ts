@@ -1,4 +1,4 @@
-// The three protocols as a caller speaks them: where a request goes, which headers it has, how the smallest one looks.
+// The three protocols from a caller's side: path, headers and smallest request.
 import type { RunningGateway } from "../stage/gateway.ts"
 
 export type SpecBody = Readonly<Record<string, unknown>>

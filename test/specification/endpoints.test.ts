@@ -1,4 +1,4 @@
-// Every endpoint answers, and the operations have the shapes they must have. In demo mode.
+// Every endpoint answers in its specified shape. In demo mode.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
 import {

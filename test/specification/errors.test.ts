@@ -1,4 +1,4 @@
-// The statuses, each in all three protocols, and the one body they all have.
+// The error statuses, each in all three protocols, and their common body.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { type ClientStyle, errorOf, MODEL, objectOf, sendRequest, VOICES } from "./client-styles.ts"

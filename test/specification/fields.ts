@@ -1,4 +1,4 @@
-// Tests of one member of a request: whether it must be there, what of it passes unchanged, what is refused, and how.
+// Tests of one member of a request: whether it is required, which values pass unchanged, and which are rejected.
 import { expect } from "bun:test"
 import { absent, type ChatField, withValue, wrongValues } from "../faults/chat-fields.ts"
 import { type ClientStyle, errorOf, type SpecBody, sendRequest } from "./client-styles.ts"

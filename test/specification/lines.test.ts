@@ -1,4 +1,4 @@
-// The table of lines, the files of this folder and the tests in them name the same things.
+// The table of requirements, the files of this folder and their tests name the same requirements.
 import { expect, test } from "bun:test"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,5 +1,5 @@
-// Every line of the specification's tables and lists: where it stands there, what it says in our words, which file of
-// this folder tests it. docs/specification.md is made from it; the names of a line's tests begin with its id.
+// Every requirement of the specification's tables and lists: its section, its text, and the file of this folder that
+// tests it. docs/specification.md is generated from it; the titles of a requirement's tests begin with its id.
 
 interface SpecificationTable {
   /** The specification's own headings. */

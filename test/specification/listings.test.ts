@@ -1,4 +1,4 @@
-// The entries of the listings: of every model, in demo mode, where the whole catalogue can be called.
+// The entries of the listings: of every model, in demo mode, in which the whole catalogue can be called.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
 import { generate, list, MODEL, messages, objectOf, type SpecBody, sendRequest } from "./client-styles.ts"

@@ -1,4 +1,4 @@
-// A gateway whose models are served by an upstream of the test's own, in all three protocols: for what reaches it.
+// A gateway whose models are served by a scripted upstream in all three protocols, to check what reaches it.
 import { RunningGateway } from "../stage/gateway.ts"
 import {
   completion,

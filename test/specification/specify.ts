@@ -1,4 +1,4 @@
-// Tests that name the line of the specification they are about, and the test that no line of a file was forgotten.
+// Tests that begin with the id of a requirement, and the check that every requirement of a file has one.
 import { expect, test } from "bun:test"
 import { type LineId, TABLES, WAITING } from "./lines.ts"
 

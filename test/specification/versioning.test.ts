@@ -1,4 +1,4 @@
-// Where versions stand: in the path, in a header, in a model's name.
+// Versions in the path, in a header and in a model's name.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
 import {

@@ -1,4 +1,4 @@
-// Keys on a data folder that no gateway runs on yet.
+// Creates keys in a data folder before a gateway runs on it.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-// Servers that an operator runs, as far as a gateway sees them: their listings, and a model that answers.
+// Local model servers as a gateway sees them: their listings, and a model that answers.
 import { completion, streamedWords, type UpstreamScript } from "./upstream.ts"
 
 type ServerDocuments = Readonly<Record<string, unknown>>

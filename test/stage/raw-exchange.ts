@@ -1,4 +1,5 @@
-// One request and its answer as plain text, for what no HTTP library would send: repeated headers, odd paths, chunks.
+// One request and its answer as plain text, for requests that no HTTP library sends: repeated headers, odd paths,
+// chunks.
 import { RawClient } from "./raw-client.ts"
 
 export interface RawAnswer {

@@ -1,4 +1,4 @@
-// A collector of traces on a real socket: takes OTLP over HTTP as JSON, and answers as a test says.
+// A trace collector on a real socket: accepts OTLP over HTTP as JSON, and answers as scripted.
 
 export interface CollectedSpan {
   readonly traceId: string

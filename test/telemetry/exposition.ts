@@ -1,4 +1,4 @@
-// Reads Prometheus' text format 0.0.4 as strictly as it is written down, apart from the code that writes it.
+// A strict parser of Prometheus' text format 0.0.4, independent of the code that writes it.
 
 export interface ExposedSample {
   readonly name: string

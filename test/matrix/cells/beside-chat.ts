@@ -1,4 +1,4 @@
-// Cells about what only some protocols have: references to earlier items, passages of a search, and remote servers.
+// Cells of features that only some protocols have: item references, search results and remote servers.
 import type { MatrixCell } from "../cell.ts"
 import type { MatrixRequest, RemoteCall, RemoteServer, ScriptedAnswer } from "../conversation.ts"
 import { INSTRUCTIONS, requestOf, textsIn } from "./props.ts"

@@ -1,4 +1,4 @@
-// Cells about what stands beside plain text: files, a schema for the answer, thoughts, and marks for the cache.
+// Cells of features beyond plain text: files, a schema for the answer, thoughts and cache marks.
 import type { MatrixCell } from "../cell.ts"
 import type { MatrixRequest, ScriptedAnswer, UserPart } from "../conversation.ts"
 import {

@@ -1,4 +1,4 @@
-// What is done in the cells of each feature.
+// The cell function of each feature.
 import type { MatrixFeature } from "../axes.ts"
 import type { MatrixCell } from "../cell.ts"
 import { itemReferences, remoteServers, searchResults } from "./beside-chat.ts"

@@ -1,4 +1,4 @@
-// Cells about what is said in plain text, how an answer ends, and what it costs.
+// Cells of plain text, finish reasons and usage.
 import type { MatrixCell } from "../cell.ts"
 import { inputOf, OUTPUT_TOKENS, type ScriptedAnswer, USAGE } from "../conversation.ts"
 import { INSTRUCTIONS, requestOf, textsIn } from "./props.ts"

@@ -1,4 +1,4 @@
-// What the cells speak about: tools, files and texts, and how to find them in what an upstream heard.
+// The tools, files and texts of the cells, and functions that find them in a received request.
 import type {
   HeardPart,
   MatrixJson,

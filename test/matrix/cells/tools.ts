@@ -1,4 +1,4 @@
-// Cells about tools: what is defined, called, forced, and given back.
+// Cells of tools: definitions, calls, forced calls and results.
 import type { ExchangeResult, MatrixCell } from "../cell.ts"
 import {
   type ClientReply,

@@ -1,4 +1,4 @@
-// Messages by the `@anthropic-ai/sdk` library.
+// Messages with the `@anthropic-ai/sdk` library.
 import Anthropic from "@anthropic-ai/sdk"
 import type { Message, MessageParam } from "@anthropic-ai/sdk/resources/messages"
 import type {

@@ -1,4 +1,5 @@
-// A driver: says a conversation with the protocol's official library, and tells what the library's own objects say.
+// A driver holds a conversation with the protocol's official library and reports the values of the library's own
+// objects.
 import type { ClientProtocol } from "../axes.ts"
 import type { ClientFailure, ClientOutcome, ClientReply, FinishKind, MatrixRequest } from "../conversation.ts"
 

@@ -1,4 +1,4 @@
-// generateContent by the `@google/genai` library.
+// generateContent with the `@google/genai` library.
 import {
   ApiError,
   type Content,

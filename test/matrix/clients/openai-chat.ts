@@ -1,4 +1,4 @@
-// Chat completions by the `openai` library.
+// Chat completions with the `openai` library.
 import OpenAI from "openai"
 import type { ChatCompletion, ChatCompletionMessageParam } from "openai/resources/chat/completions"
 import {

@@ -1,4 +1,4 @@
-// Responses by the `openai` library.
+// Responses with the `openai` library.
 import type OpenAI from "openai"
 import type { Response, ResponseInputItem, ResponseOutputItem } from "openai/resources/responses/responses"
 import {

@@ -1,4 +1,4 @@
-// Anthropic's messages at the upstream's end.
+// Anthropic's Messages at the upstream's end.
 import {
   type AnswerPart,
   cacheWriteOf,

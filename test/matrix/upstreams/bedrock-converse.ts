@@ -1,4 +1,4 @@
-// Bedrock's Converse at the upstream's end. Its streams come in AWS's own frames.
+// Bedrock's Converse at the upstream's end. Its streams are in AWS's own frames.
 import { encodeEventMessage } from "../../../src/transport/streams/aws-event-stream.fixture.ts"
 import { framedException } from "../../providers/aws.ts"
 import {

@@ -1,4 +1,4 @@
-// A scripted upstream on a real socket: hears what it is sent, and gives the answers it was told to, in one protocol.
+// A scripted upstream on a real socket: records its requests and sends scripted answers, in one protocol.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { signatureFault } from "../../providers/aws.ts"
 import type { ReceivedConversation, ScriptedAnswer } from "../conversation.ts"

@@ -1,4 +1,4 @@
-// Responses at the upstream's end: what a request says.
+// Responses at the upstream's end: reading a request.
 import type { HeardPart, HeardTurn, MatrixJson, MediaFile, ReceivedConversation } from "../conversation.ts"
 import { dataIn, given, list, members, numberOrNone, parsed, text, textOrNone, type WireMembers } from "../wire.ts"
 import { joined, type RequestTarget } from "./upstream-format.ts"

@@ -1,4 +1,4 @@
-// Responses at the upstream's end: what an answer looks like. What a request says stands in its own file.
+// Responses at the upstream's end: writing an answer. Requests are read in openai-responses-heard.ts.
 import {
   type AnswerPart,
   inPieces,

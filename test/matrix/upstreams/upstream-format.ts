@@ -1,5 +1,5 @@
-// How one protocol is spoken at the upstream's end: what a request says, and an answer as the vendor writes it. By hand,
-// and not with the product's codecs: an error of theirs would cancel itself.
+// One protocol at the upstream's end: reading a request, and writing an answer as the vendor does. It is written by
+// hand and not with the product's codecs, whose errors would cancel out.
 import type { UpstreamProtocol } from "../axes.ts"
 import type { HeardTurn, JsonObject, ReceivedConversation, ScriptedAnswer } from "../conversation.ts"
 import type { WireMembers } from "../wire.ts"

@@ -1,4 +1,4 @@
-// What a vendor would refuse in a request, although it can be read: rules of order that hold in every cell.
+// Rules of order that a vendor enforces in every request, although the request can be parsed.
 import type { UpstreamProtocol } from "../axes.ts"
 import type { HeardTurn, ReceivedConversation } from "../conversation.ts"
 import { list, members, text, type WireMembers } from "../wire.ts"

@@ -1,4 +1,4 @@
-// The five protocols an upstream may speak.
+// The five upstream protocols.
 import type { UpstreamProtocol } from "../axes.ts"
 import { anthropicMessagesVoice } from "./anthropic-messages.ts"
 import { bedrockConverseVoice } from "./bedrock-converse.ts"
