@@ -20,7 +20,7 @@ export type BenchCandidate = {
   name: CandidateName
   port: number
   headers: Record<string, string>
-  /** In turn, one for each request; none where the headers say who calls. */
+  /** Used in rotation, one per request; empty if the headers have the key. */
   keys?: readonly string[]
   /** The process that is charged; the upstream itself is not measured. */
   pid: number | undefined

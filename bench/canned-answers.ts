@@ -38,9 +38,9 @@ export type CannedAnswers = {
   unary: Buffer
   /** The stream, one element per write: the first carries the head, the last the end of the chunked body. */
   pieces: readonly Buffer[]
-  /** What a whole stream ends in. */
+  /** The end of a whole stream. */
   endMark: string
-  /** Half of the line feeds a client must at least see: all, but for an event that only tells the usage. */
+  /** Half of the line feeds a client must at least see: all, except those of an event that only reports usage. */
   minimumEvents: number
 }
 

@@ -10,7 +10,7 @@ type SpawnOptions = {
   cpu?: number | undefined
   cwd?: string
   env?: Record<string, string | undefined>
-  /** Where standard output and standard error go; nowhere unless given. */
+  /** The files of standard output and standard error; discarded unless given. */
   log?: string
   onMessage?: (message: unknown) => void
 }

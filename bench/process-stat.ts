@@ -12,7 +12,7 @@ export function cpuMicros(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK
 }
 
-/** What the host of a guest machine took from this core, or from all of them, since it was started. */
+/** The time that the host of a guest machine took from this core, or from all of them, since it was started. */
 export function stolenMicros(cpu: number | undefined): number {
   const line = readFileSync("/proc/stat", "utf8")
     .split("\n")

@@ -5,12 +5,12 @@ export type BenchProtocolName = (typeof PROTOCOLS)[number]
 
 export type BenchProtocol = {
   protocol: BenchProtocolName
-  /** What the gateway is told the upstream is, and what its base address ends in. */
+  /** The provider type of the upstream, and the end of its base address. */
   type: string
   base: string
   headers: Record<string, string>
   path(options: { model: string; stream: boolean }): string
-  /** The request around the messages. All say `stream`, by which the upstream and the bare proxy know what is asked. */
+  /** The request around the messages. All have `stream`, by which the upstream and the bare proxy choose the answer. */
   body(options: { model: string; stream: boolean; messages: BenchMessage[] }): object
 }
 

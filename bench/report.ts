@@ -8,7 +8,7 @@ import type { CaseName } from "./workload.ts"
 const columns: CandidateName[] = ["direct", "nginx", "bare", "unbooked", "gateway", "filled", "crowd", "translated"]
 
 type ReportRow = [label: string, ...cells: string[]]
-/** One line of the table: what it says of a candidate's figures, given those of the upstream itself. */
+/** One line of the table: a text for a candidate's figures, given those of the upstream itself. */
 type ReportLine = { label: string; of: CaseName; cell: (own: BenchFigures, direct: BenchFigures) => string }
 
 const lines: ReportLine[] = [

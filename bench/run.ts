@@ -19,10 +19,10 @@ import { startBare, startLoadTool, startUpstream } from "./workers.ts"
 import { type BenchCase, workload } from "./workload.ts"
 
 const STARTS = 5
-/** Of each candidate in one round of one case. */
+/** The turns of each candidate in one round of one case. */
 const TURNS = 4
 const PROBES = 3
-/** Of an empty store, and those of a filled one that call. */
+/** The keys of an empty store, and the calling keys of a filled one. */
 const FEW_KEYS = 10
 
 /** One core for the process under test, the other for the upstream and the load tool; alike for every candidate. */
@@ -122,7 +122,7 @@ async function startCandidates(
   return candidates
 }
 
-/** What each holds once it has answered a few requests, before any load. */
+/** The memory of each after a few requests, before any load. */
 async function idleMemory(candidates: BenchCandidate[], cases: BenchCase[]): Promise<Map<CandidateName, number>> {
   const unary = cases.find(({ kind }) => kind === "unary")
   const stream = cases.find(({ kind }) => kind === "stream")

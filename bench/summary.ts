@@ -66,7 +66,7 @@ function medianOfTurns(
   return compared.length === 0 ? undefined : median(compared)
 }
 
-/** Of the turns that each candidate took in each case, the share that the host did not disturb: the least of them. */
+/** The share of undisturbed turns, of the candidate and case with the fewest. */
 export function quietShare(samples: BenchSample[]): number {
   const taken = Map.groupBy(samples, (sample) => `${sample.candidate}, ${sample.case}`).values()
   const shares = [...taken].map((own) => own.filter(({ isDisturbed }) => !isDisturbed).length / own.length)

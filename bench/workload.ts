@@ -35,7 +35,7 @@ type WorkloadOptions = {
   model: string
   quick: boolean
   only: "unary" | "stream" | undefined
-  /** Whether some candidate says the answer in words of its own: as many, and ending as streams of the protocol do. */
+  /** Whether some candidate writes the answer itself: with as many pieces, and the protocol's end of a stream. */
   translated: boolean
 }
 

@@ -26,11 +26,11 @@ interface CatalogTargetJson {
 export interface CatalogDifference {
   readonly author: string
   readonly message: string
-  /** Makes the entry say what the facts say; absent where a person has to decide. */
+  /** Applies the fact to the entry; absent if a person has to decide. */
   readonly apply?: () => void
 }
 
-/** What should have a price wherever somebody knows one. */
+/** The prices that a model should have if they are known. */
 const USUAL: ReadonlySet<string> = new Set(["input", "output", "cache_read"])
 
 export function compare(files: readonly ModelFile[], facts: readonly CatalogFact[]): CatalogDifference[] {
@@ -45,7 +45,7 @@ export function compare(files: readonly ModelFile[], facts: readonly CatalogFact
 interface AuthorKnowledge {
   readonly author: string
   readonly known: ReadonlyMap<string, CatalogFact>
-  /** Providers the facts say anything of. */
+  /** The providers in the facts. */
   readonly providers: ReadonlySet<string>
 }
 
@@ -57,7 +57,7 @@ function entryDifferences(entry: CatalogEntryJson, { author, known, providers }:
     const where = `${entry.id} at ${target.provider}`
     if (!fact)
       return providers.has(target.provider) ? [{ message: `${where}: no longer there as ${target.model}` }] : []
-    // What other hosts allow is their choice; the author's own limits are the model's.
+    // Limits of other hosts are their choice; the author's own limits are the model's.
     const isOwn = target.provider === author
     return [...priceDifferences(entry, target, { fact, where }), ...(isOwn ? limitDifferences(entry, fact) : [])]
   })
@@ -110,7 +110,7 @@ function newModels({ author, models }: ModelFile, facts: readonly CatalogFact[])
     .map(({ model, prices }) => ({ message: `${author}/${model}: new, ${JSON.stringify(prices)}` }))
 }
 
-/** As the files are written: a member a line, a target a line. The formatter breaks what is too long. */
+/** Writes a member per line and a target per line. The formatter breaks long lines. */
 export function printModelFile(
   file: Readonly<Record<string, unknown>> & { readonly models: readonly object[] },
 ): string {

@@ -22,7 +22,7 @@ const budgets = [
 interface BenchSize {
   readonly keys: number
   readonly entries: number
-  /** How many of the keys call while it is measured. */
+  /** The number of keys that call during the measurement. */
   readonly active: number
 }
 
@@ -44,7 +44,7 @@ function newRequestId(): string {
   return `01${requests.toString(16).padStart(10, "0")}-${below(2 ** 31).toString(16)}-7000-8000-000000000000`
 }
 
-/** As long as the gateway's, and in no order. */
+/** Ids as long as the gateway's, in random order. */
 function keyId(number: number): string {
   return `key_${Bun.hash(String(number)).toString(16).padStart(16, "0")}`
 }

@@ -35,7 +35,7 @@ interface BookedCall extends Pick<HoldRequest, "requestId" | "tenant" | "keyId">
   readonly at?: number
 }
 
-/** One call from its hold to its settlement, charged by its usage and prices unless told otherwise. */
+/** One call from its hold to its settlement, charged by its usage and prices unless given otherwise. */
 export async function bookCall(ledger: Ledger, call: BookedCall): Promise<void> {
   const { requestId, tenant, keyId, at = Date.now(), usage = USAGE, images, pricing = PRICING, ...facts } = call
   const used = { usage, ...(images !== undefined && { images }) }
@@ -45,7 +45,7 @@ export async function bookCall(ledger: Ledger, call: BookedCall): Promise<void> 
   await ledger.settle(requestId, { ...answered, chargeNano, ...used, pricing, ...facts })
 }
 
-/** As the exchange tells of itself. */
+/** The facts of the exchange. */
 export const FACTS = {
   protocol: "anthropic-messages",
   upstream_protocol: "openai-chat",

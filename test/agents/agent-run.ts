@@ -25,11 +25,11 @@ export interface RunOptions {
 export interface RunResult {
   readonly problems: readonly string[]
   readonly requests: number
-  /** How many signatures the model has put on what it said. */
+  /** The number of signatures in the model's answers. */
   readonly seals: number
   readonly losses: readonly string[]
   readonly durationMs: number
-  /** What the agent printed. */
+  /** The agent's output. */
   readonly output: string
 }
 
@@ -80,7 +80,7 @@ async function runCommands(agent: CodingAgent, { pointed, program, place }: Comm
   return ran(agent.command(pointed), { program, ...place })
 }
 
-/** Whether the answer is among what an agent printed, however it colours and wraps its lines. */
+/** Whether an agent's output contains the answer, with any colours and line breaks. */
 function isPrinted(stdout: string): boolean {
   return Bun.stripANSI(stdout).replace(/\s+/g, " ").includes(ANSWER)
 }

@@ -24,7 +24,7 @@ export function misfits({ tool: name, arguments: input }: ToolUse, tool: MatrixT
 
 interface TurnScript {
   readonly steps: ToolSteps
-  /** Whether the vendor gives its calls ids; else they go by their order. */
+  /** Whether the vendor gives its calls ids; otherwise they are matched by order. */
   readonly haveIds: boolean
 }
 

@@ -50,7 +50,7 @@ function environmentFor({ gateway, key, model }: Omit<AgentConnection, "prompt">
   return {
     ANTHROPIC_BASE_URL: gateway.anthropic,
     ANTHROPIC_API_KEY: key,
-    // What it asks a smaller model for goes to the same one.
+    // Requests for a smaller model go to the same one.
     ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     DISABLE_AUTOUPDATER: "1",

@@ -62,7 +62,7 @@ function patch(): ToolUse {
   return { tool: "apply_patch", arguments: { input: PATCH }, resultText: "Success" }
 }
 
-/** A tool of a namespace. There is no such agent, and only the tool itself says so. */
+/** A tool of a namespace. There is no such agent, and only the tool itself reports that. */
 function ofNamespace(): ToolUse {
   const target = "nobody"
   return { tool: "multi_agent_v1__close_agent", arguments: { target }, resultText: `invalid agent id ${target}` }

@@ -20,13 +20,13 @@ const SHOWS_THOUGHTS: Readonly<Record<ModelProtocol, (body: WireMembers) => bool
 }
 
 export class ScriptedModel {
-  /** What was wrong with what it was sent since its steps were set. */
+  /** Faults in the requests since its steps were set. */
   readonly faults = new Set<string>()
-  /** Whether it has said that the task is done. */
+  /** Whether it has answered that the task is done. */
   isDone = false
   private steps: ToolSteps = []
   private reply = ANSWER
-  /** What it has signed, and wants to see again. */
+  /** The signatures that it expects back. */
   readonly seals = new Set<string>()
 
   private constructor(
@@ -119,7 +119,7 @@ export class ScriptedModel {
     return [{ reasoning: `This is step ${step + 1}.`, seal }]
   }
 
-  /** Which step is next when so much has been answered; behind the last one where all has. */
+  /** The index of the next step after this many results; beyond the last step if all are answered. */
   private stepBehind(parts: readonly HeardPart[]): number {
     const results = parts.filter(({ kind }) => kind === "result").length
     let calls = 0
@@ -130,7 +130,7 @@ export class ScriptedModel {
     return this.steps.length
   }
 
-  /** What a vendor signed it wants to see again, as long as the conversation goes on. */
+  /** A vendor expects its signatures back while the conversation continues. */
   private sealsMissing(parts: readonly HeardPart[]): string[] {
     const sealsIn = parts.map((part) => ("seal" in part ? part.seal : undefined))
     const missing = [...this.seals].filter((seal) => !sealsIn.includes(seal))

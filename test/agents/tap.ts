@@ -2,7 +2,7 @@
 import { connect, createServer, type Server, type Socket } from "node:net"
 
 export class LossTap {
-  /** Where in the agent's requests something was lost. */
+  /** The paths of losses in the agent's requests. */
   readonly losses = new Set<string>()
   private readonly sockets = new Set<Socket>()
 

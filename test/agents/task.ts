@@ -1,7 +1,7 @@
 // The task of every agent, and the tool calls that complete it.
 import type { JsonObject } from "../matrix/conversation.ts"
 
-/** What lies in the folder that an agent works in. */
+/** The files of the folder that an agent works in. */
 export const FILES = {
   "greeting.txt": "Hello, wolrd.\n",
   "notes.txt": "The greeting is meant for the whole world.\n",
@@ -18,7 +18,7 @@ export const ANSWER = "The greeting is mended."
 export interface ToolUse {
   readonly tool: string
   readonly arguments: JsonObject
-  /** What its result must tell, or it belongs to another call. */
+  /** A text in its result, by which the result is matched with the call. */
   readonly resultText: string
 }
 

@@ -12,7 +12,7 @@ function named(name: string): ClientScenario {
   return scenario
 }
 
-/** What a faultless library reports of a scenario that does not fail. */
+/** The report of a faultless library for a scenario that does not fail. */
 function faultless(scenario: ClientScenario): ClientObservation {
   const texts = scenario.steps.flatMap((step) => ("text" in step ? [step.text] : []))
   const last = texts.at(-1) ?? ""

@@ -70,7 +70,7 @@ async function drive(language: string, { words }: DriverCommand): Promise<void> 
   }
 }
 
-/** What the drivers are told: the asking side of each scenario, with each model it is held with. */
+/** The drivers' input: the client's side of each scenario, with each model. */
 function cells(): object[] {
   const chosen = scenarios.filter(({ name }) => name.includes(flags.scenario ?? ""))
   return chosen.flatMap(({ name, steps: _, failure, ...question }) => {
@@ -84,7 +84,6 @@ function cells(): object[] {
   })
 }
 
-/** Whether it passes. */
 function settle(observation: ClientObservation): boolean {
   const tag = cellTag(observation)
   const scenario = scenarios.find(({ name }) => name === observation.scenario)

@@ -12,7 +12,7 @@ import { members, parsed, text, type WireMembers } from "../matrix/wire.ts"
 import { tagIn } from "./cell.ts"
 import { type ClientScenario, REFUSAL, type ScenarioCall, scenarios, toolResult } from "./scenarios.ts"
 
-/** What the ids of all scripted answers have in common: responses, chat completions, messages, Gemini's. */
+/** The common prefix of the ids of scripted answers: responses, chat completions, messages, Gemini's. */
 const SHARED_IDS = /0a1b2c|AbC123|AbCdEf|mOsAaf/g
 
 /** Whether a request asks to see thoughts; hosts of open models always show them. */
@@ -46,7 +46,7 @@ interface HeardRequest {
 }
 
 export class ScenarioHost {
-  /** What is wrong with the requests of a cell, by its tag. */
+  /** The faults in the requests of a cell, by its tag. */
   readonly faults = new Map<string, Set<string>>()
   private answers = 0
 
@@ -156,7 +156,7 @@ function callsOf({ scenario, tag }: HeardRequest, step: number): (MatrixToolCall
   return uses && "calls" in uses ? uses.calls.map((use, at) => ({ id: `call_${cell}_${step}_${at}`, ...use })) : []
 }
 
-/** What a vendor would refuse, and what a model would be confused by. */
+/** Faults that a vendor would reject or that would confuse a model. */
 function requestFaults(request: HeardRequest): string[] {
   const { voice, heard, body, scenario } = request
   const parts = heard.turns.flatMap((turn) => turn.parts)

@@ -6,7 +6,7 @@ export interface ClientScenario {
   readonly name: string
   readonly stream: boolean
   readonly thinking: boolean
-  /** What the user says; a second prompt continues the conversation behind the answer to the first. */
+  /** The user's prompts; a second one continues the conversation after the answer to the first. */
   readonly prompts: readonly string[]
   readonly tools: readonly MatrixTool[]
   /** The model's answers in order; an answer with calls is followed by one that has their results. */

@@ -7,7 +7,7 @@ import type { Usage } from "../../src/canonical/usage.ts"
 export interface ExpectedUsage {
   readonly endpoint: string
   readonly provider: string
-  /** Where it was recorded, and which exchange of those there. */
+  /** The file of the recording, and the exchange in it. */
   readonly source: string
   readonly exchange: number
   readonly usage: Usage

@@ -17,7 +17,7 @@ const streamed = recordings("streamGenerateContent")
 const all = [...answers, ...counted, ...streamed]
 const good = all.filter(({ status }) => status === 200)
 
-/** Some streams were kept as their events only, some by a client that asked for an array. */
+/** Some streams were recorded as events only, some in array form. */
 function chunksOf({ body }: { readonly body: Json }): JsonObject[] | undefined {
   const kept = Array.isArray(body) ? body : isObject(body) ? body.chunks : undefined
   if (!Array.isArray(kept)) return undefined
@@ -60,7 +60,7 @@ function decode(pieces: readonly string[]): StreamEvent[] {
 
 const bare = (json: string) => json.replace(/"modelVersion":\s*"[^"]*"/g, '"modelVersion":""').trim()
 
-/** What the specification, or that accounts are shared, makes us refuse where the vendor does not. */
+/** Members that the gateway rejects, by the specification or because accounts are shared, although the vendor accepts them. */
 const OURS = /names an object of the provider's account|`tools` must be an array/
 
 recorded("every recorded request that the vendor accepted passes the gateway's checks", () => {

@@ -127,7 +127,7 @@ function textOf(response: Json | undefined): string {
   return parts.map(({ text = "" }) => text).join("")
 }
 
-/** How many tokens the model heard. */
+/** The number of tokens in the model's input. */
 function spent({ usage }: JsonObject): number {
   return (usage as { input_tokens: number }).input_tokens
 }

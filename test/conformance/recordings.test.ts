@@ -23,10 +23,10 @@ interface RecordingSuite {
   readonly headers: RequestEnvelope["headers"]
   /** Members of recorded requests that the gateway refuses on purpose. */
   readonly refused: readonly string[]
-  /** What stands in every answer of the protocol, and in every stream: some recordings are of others. */
+  /** A member of every answer of the protocol, and of every stream: some recordings are of other protocols. */
   readonly mark: string
   readonly streamMark: string
-  /** What a usage sums up to in the vendor's own words. */
+  /** The total of a usage in the vendor's own members. */
   total(usage: JsonObject): number | undefined
 }
 
@@ -82,7 +82,7 @@ function isMended(text: string): boolean {
   return text.split("event: message_start").length > 2 || rulesBroken(text).length > 0
 }
 
-/** What of the rules that the official clients rely on a stream breaks. */
+/** The rules of the official clients that a stream breaks. */
 function rulesBroken(text: string): string[] {
   const responses = [...text.matchAll(/^data: (\{.*"response": ?\{.*\})$/gm)].map(
     ([, data = ""]) => (JSON.parse(data) as { response?: { id?: string } }).response?.id,
@@ -164,7 +164,7 @@ function conforms(suite: RecordingSuite): void {
       const { wire, decoded } = usageOf(recording, protocol, operation)
       if (!wire || !decoded) return []
       const total = suite.total(wire)
-      // A cache write that OpenRouter reports beside the prompt is in no total.
+      // A cache write that OpenRouter reports in addition to the prompt is in no total.
       const sums = [totalTokens(decoded), totalTokens({ ...decoded, cacheWrite: 0 })]
       return total === undefined || sums.includes(total) ? [] : [`${recording.source}: ${JSON.stringify(wire)}`]
     })
@@ -229,7 +229,7 @@ function refusal({ source, request }: RecordedExchange, { protocol, headers, ref
   }
 }
 
-/** What passes of these bytes, and what was read in them. */
+/** The relayed bytes, and the events decoded from them. */
 function relay(protocol: Protocol, operation: string, pieces: readonly string[]) {
   const events: StreamEvent[] = []
   const lane = protocol.relayStream({ model: "a/b", reading: readingOf(operation) })
@@ -267,7 +267,7 @@ function usageOf(recording: RecordedExchange, protocol: Protocol, operation: str
   return { wire: isObject(body) && isObject(body.usage) ? body.usage : undefined, decoded }
 }
 
-/** The last usage a stream reports, over what the ones before it said. */
+/** The last usage of a stream, merged over the earlier ones. */
 function usageIn(text: string): JsonObject | undefined {
   let found: JsonObject | undefined
   for (const { data } of decodeSse().push(text)) {

@@ -28,7 +28,7 @@ recorded("no recorded answer is mistaken for one of another model", () => {
   const marked = ENDPOINTS.flatMap(recordings).flatMap((recording) => {
     const target = findTarget(recording)
     const reported = reportedIn(recording)
-    // OpenRouter was asked to choose.
+    // OpenRouter chose the model.
     if (!target || reported === undefined || recording.request?.body?.models) return []
     compared++
     const other = findOtherModel(reported, target, catalog)

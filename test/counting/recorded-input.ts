@@ -19,11 +19,11 @@ export interface RecordedInput {
   readonly modelId: string
   readonly reported: number
   readonly estimated: number
-  /** Whether it says nothing but text. */
+  /** Whether it contains only text. */
   readonly isPlain: boolean
-  /** Whether what was counted stands in the request, so that it can be told from it. */
+  /** Whether the counted input is in the request itself. */
   readonly isWhole: boolean
-  /** Whether the weights are judged by it; they were fitted on the others. */
+  /** Whether it belongs to the evaluation set; the weights were fitted on the others. */
   readonly isJudged: boolean
 }
 
@@ -76,7 +76,7 @@ function decoded(body: Parameters<typeof JSON.stringify>[0], protocol: string): 
   }
 }
 
-/** Names of what stands elsewhere: earlier answers, kept prompts, tools of other hosts. */
+/** Names of content elsewhere: earlier answers, stored prompts, tools of other hosts. */
 const ELSEWHERE = /"(previous_response_id|conversation|cachedContent|cached_content|mcp_servers|preset)":/
 /** Models that search, and count what they find. */
 const SEARCHING = /compound|search|sonar/

@@ -29,7 +29,7 @@ interface PostOptions {
   readonly body?: unknown
 }
 
-/** A request as bare as it can be: only the headers given beside the body's type. */
+/** A minimal request: only the given headers and the body's type. */
 function post({ path = "/anthropic/v1/messages", headers = {}, body = HI }: PostOptions = {}): Promise<Response> {
   return fetch(gateway.url + path, {
     method: "POST",

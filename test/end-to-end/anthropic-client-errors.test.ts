@@ -30,7 +30,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-/** The error as the body of the answer told it, where this client keeps it. */
+/** The error of the answer's body, from this client's property. */
 function errorWith(code: string, type: string): object {
   return { type: "error", request_id: expect.stringMatching(/\S/), error: { code, type, message: expect.any(String) } }
 }

@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), "trivium-aws-"))
 const ROLE = "arn:aws:iam::123456789012:role/gateway"
 const SECRETS = /secret-of-role|session-of-role|identity-token|authorization-of-container|metadata-session/
 let cloud: CloudHost
-/** How long the keys are valid that are issued now. */
+/** The lifetime of the keys issued now. */
 let lifetimeMs = 3_600_000
 let issued = 0
 

@@ -43,7 +43,7 @@ function call(key: string, more: Record<string, Json> = {}, init: RequestInit = 
   return gateway.chat({ ...HI, ...more }, { headers, ...init })
 }
 
-/** What a call costs that is answered. */
+/** The cost of an answered call. */
 async function spend(key: string): Promise<bigint> {
   const response = await call(key)
   expect(response.status).toBe(200)

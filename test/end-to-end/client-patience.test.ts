@@ -23,7 +23,7 @@ interface StreamingClient {
   readonly protocol: keyof typeof WIRES
   /** Reads a stream to its end, telling each piece of its text. */
   read(gateway: InProcessGateway, hear: (text: string) => void): Promise<void>
-  /** What it raises on an error inside a stream. */
+  /** The class it raises on an error inside a stream. */
   readonly raises: new (
     ...given: never[]
   ) => Error
@@ -32,7 +32,7 @@ interface StreamingClient {
 const HEADERS = { "content-type": "application/json", "anthropic-version": "2023-06-01" }
 const CONTENTS = { contents: [{ parts: [{ text: "hi" }] }] }
 
-/** How a protocol is asked for a stream without a client, and its heart-beat. */
+/** A protocol's stream request without a client, and its heart-beat. */
 const WIRES = {
   chat: { path: "/v1/chat/completions", body: { ...HI, stream: true }, beat: ": ping\n\n" },
   responses: { path: "/v1/responses", body: { model: "test/model", input: "hi", stream: true }, beat: ": ping\n\n" },
@@ -136,7 +136,7 @@ function hesitates({ events: [half, rest] }: Pick<StreamingClient, "events">, { 
 
 for (const speaker of [...chats, ...responses, ...messages, ...generates]) {
   describe(speaker.name, () => {
-    /** What is read of a stream until it ends, and what it ends with if not well. */
+    /** The text of a stream up to its end, and the error it ends in, if any. */
     const read = async (gateway: InProcessGateway): Promise<{ text: string; error?: unknown }> => {
       let text = ""
       const hear = (piece: string) => {

@@ -42,7 +42,7 @@ async function freePlaces(): Promise<number> {
   const calls = Array.from({ length: PLACES + 2 }, () => call(HI))
   const refused = calls.map(async (each) => (await each).status)
   await eventually(() => held.length > 0, { what: "a call" })
-  // Nothing tells that no more will come.
+  // No event shows that no more will arrive.
   await Bun.sleep(100)
   for (const release of held) release()
   const statuses = await Promise.all(refused)

@@ -20,7 +20,7 @@ const COUNTS: Readonly<Record<string, unknown>> = {
 }
 const counting: UpstreamScript = ({ path }, reply) => reply.json(COUNTS[path] ?? {}, COUNTS[path] ? 200 : 404)
 
-/** Each model is served by one host: which speaks chat alone and has no counter, or has the counter of its protocol. */
+/** Each model is served by one host, which has chat completions and no counter, or the counter of its protocol. */
 function config(origin: string): string {
   const host = (name: string, type: string, path = "") =>
     `  ${name}: { type: ${type}, base_url: "${origin}${path}", api_key: "upstream-credential" }`
@@ -75,7 +75,7 @@ interface CountResult {
 const SYSTEM = "You answer in one sentence."
 const TEXT = "How many tokens does this question have, counted by you?"
 
-/** The same question, asked by each vendor's own client. */
+/** The same request from each vendor's own client. */
 const CLIENTS: Readonly<Record<string, (at: RunningGateway, model: string) => Promise<CountResult>>> = {
   async anthropic({ url, key }, model) {
     const client = new Anthropic({ baseURL: `${url}/anthropic`, apiKey: key, maxRetries: 0 })

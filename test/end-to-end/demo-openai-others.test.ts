@@ -20,7 +20,7 @@ function norm(vector: readonly number[]): number {
 for (const version of VERSIONS) {
   describe(version.name, () => {
     let client: OpenAI
-    /** What was sent last. */
+    /** The last body sent. */
     let sent = ""
 
     beforeAll(() => {

@@ -9,7 +9,7 @@ export interface EmbeddedText {
   readonly dimensions: number
 }
 
-/** What one call was understood as. */
+/** One call as the host understood it. */
 export interface HeardCall {
   readonly host: HostName
   readonly inputs: readonly EmbeddedText[]
@@ -30,7 +30,7 @@ export function vectorFor(text: string, dimensions = USUAL_DIMENSIONS): number[]
   })
 }
 
-/** What such a host counts. */
+/** The host's token count. */
 export function tokensFor(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + text.split(" ").length, 0)
 }
@@ -74,7 +74,7 @@ function packed(vector: readonly number[]): string {
 const vectors = (inputs: readonly EmbeddedText[]) => inputs.map(({ text, dimensions }) => vectorFor(text, dimensions))
 const count = (inputs: readonly EmbeddedText[]) => tokensFor(inputs.map(({ text }) => text))
 
-/** As OpenAI writes them. */
+/** Embeddings in OpenAI's form. */
 function listed(
   inputs: readonly EmbeddedText[],
   { packs, usage }: { packs: boolean; usage: EmbeddingHostBody },
@@ -85,7 +85,7 @@ function listed(
   return { object: "list", data, model: "upstream-model", usage }
 }
 
-/** As one could, who has them ready in another order: their index tells. */
+/** A host may return them in another order, with their index. */
 function reversed({ data, ...rest }: EmbeddingHostBody): EmbeddingHostBody {
   return { ...rest, data: (data as unknown[]).toReversed() }
 }

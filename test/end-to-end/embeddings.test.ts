@@ -158,7 +158,7 @@ describe.each(HOST_NAMES)("embeddings over %s", (name) => {
   })
 })
 
-/** What a query is called; absent where there is no word. */
+/** The host's word for a query; absent if it has none. */
 const TASK_WORDS: Partial<Record<HostName, string>> = {
   voyage: "query",
   jina: "retrieval.query",

@@ -53,7 +53,7 @@ export class ExplainStage {
   private constructor(
     readonly upstream: ScriptedUpstream,
     readonly gateway: InProcessGateway,
-    /** What was asked of the books. */
+    /** The calls to the ledger. */
     readonly ledgerCalls: string[],
   ) {}
 

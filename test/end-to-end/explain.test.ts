@@ -13,7 +13,7 @@ beforeAll(async () => {
 beforeEach(() => stage.reset())
 afterAll(() => stage.stop())
 
-/** What each official client gets for a request that is to be explained. */
+/** The response of each official client to a request with `explain`. */
 const CLIENTS: Readonly<Record<string, (stream: boolean) => Promise<Response>>> = {
   "openai-chat": (stream) =>
     openai()

@@ -166,7 +166,7 @@ test("a call run by the provider under an undeclared name does not reach the cli
   expect(streamedMessage.stop_reason).toBe("end_turn")
 })
 
-/** A stream of these items, each told by its begin and its end. */
+/** A stream of these items, each with its start and its end. */
 function itemEvents(output: readonly FinishReasonBody[]): string[] {
   const items = output.flatMap((item, output_index) => [
     { type: "response.output_item.added", members: { output_index, item: { ...item, status: "in_progress" } } },

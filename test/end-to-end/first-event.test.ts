@@ -14,7 +14,7 @@ import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
 const PATIENCE_MS = 2000
 
-/** What a client has read so far, and who waits for it to read on. */
+/** The text a client has read so far, and the waiters for more. */
 class ReceivedText {
   text = ""
   private readonly waiting = new Set<() => void>()
@@ -24,7 +24,7 @@ class ReceivedText {
     for (const look of this.waiting) look()
   }
 
-  /** Whether the client reads this in time. */
+  /** Whether the client reads this text in time. */
   async within(word: string, patienceMs: number): Promise<boolean> {
     if (this.text.includes(word)) return true
     let look = () => {}
@@ -42,14 +42,14 @@ class ReceivedText {
 interface EventGate {
   readonly voice: UpstreamFormat
   readonly answer: ScriptedAnswer
-  /** By words of the answer, each of which stands in one piece, what must have been read before more is said. */
+  /** For words of the answer, each within one piece, the text that must have been read before the next piece. */
   readonly until: ReadonlyMap<string, string>
   readonly heard: ReceivedText
   readonly late: string[]
   readonly patienceMs?: number
 }
 
-/** An upstream that waits behind each event for its words to be read. */
+/** An upstream that waits after each event until its words were read. */
 function gated({ voice, answer, until, heard, late, patienceMs = PATIENCE_MS }: EventGate): UpstreamScript {
   return async ({ body }, reply) => {
     const { events } = voice.stream(answer, members(parsed(body.toString())))
@@ -71,7 +71,7 @@ function textOf(event: EventBytes): string {
   return typeof event === "string" ? event : Buffer.from(event).toString("latin1")
 }
 
-/** Clients of these read a call in one piece, whoever made it: it is told as soon as it is whole. */
+/** Clients of these protocols read a call in one piece: it is sent as soon as it is complete. */
 const READ_CALLS_WHOLE = ["gemini-generate"]
 
 /** Calls may grow side by side there, and none of them ends before the answer does. */

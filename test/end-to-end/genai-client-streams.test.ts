@@ -28,7 +28,7 @@ afterAll(async () => {
 const half = geminiHalf("The quick")
 const unavailable = { error: { code: 503, message: "The model is overloaded. 4711", status: "UNAVAILABLE" } }
 
-/** Apart from what was said before: the client reads no error in the midst of other bytes. */
+/** Sent separately: the client reads no error among other bytes. */
 const goesOnWith = (text: string): UpstreamScript =>
   streamsThen(half, async (reply) => {
     await reply.write(text)
@@ -115,7 +115,7 @@ for (const version of GENAI_VERSIONS) {
           const reading = (async () => {
             for await (const chunk of stream) text += chunk.text ?? ""
           })()
-          // Where both came in one read it cannot tell that this is an error of the API's, only that it is one.
+          // If both arrive in one read, it cannot recognise the error as the API's, only as an error.
           expect(await rejectionOf(reading)).toBeInstanceOf(Error)
           expect(text).toBe("The quick")
         })

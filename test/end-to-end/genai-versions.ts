@@ -39,7 +39,7 @@ export function asking(client: () => GoogleGenAI, model: string) {
   }
 }
 
-/** What this client made of an error's body: it keeps the JSON as its message. */
+/** The error's body: this client keeps the JSON as its message. */
 export function errorDetails(error: unknown): { code?: unknown; status?: unknown; message?: unknown } {
   const message = error instanceof Error ? error.message : ""
   return withOurCode(JSON.parse(message.slice(message.indexOf("{"))).error)

@@ -36,7 +36,7 @@ function words(): void {
   }
 }
 
-/** What an upstream says of the gateway's account there. */
+/** Headers of the upstream about the gateway's account. */
 const PRIVATE = {
   "openai-organization": "org-4711",
   "openai-project": "proj-4711",

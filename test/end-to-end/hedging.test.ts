@@ -19,7 +19,7 @@ let slow: ScriptedUpstream
 let quick: ScriptedUpstream
 let gateway: InProcessGateway
 let books: Ledger
-/** How long the second target is not asked: what nine of ten answers of the first take. */
+/** The delay before the second target: the 90th percentile of the first one's answers. */
 const USUAL_MS = 60
 
 beforeEach(async () => {

@@ -6,7 +6,7 @@ import { rejectionOf } from "../stage/rejection-of.ts"
 import { HI, VERSIONS } from "./client-versions.ts"
 import { IdempotencyStage, newIdempotencyKey, type StagedCaller } from "./idempotency-stage.ts"
 
-/** What the stage's answers cost: 9 tokens in, 3 out. */
+/** The cost of the stage's answers: 9 tokens in, 3 out. */
 const PRICE = 0.000_015
 
 let stage: IdempotencyStage

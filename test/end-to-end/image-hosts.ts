@@ -4,12 +4,12 @@ import type { ReceivedRequest, UpstreamReply } from "../stage/upstream.ts"
 
 type ImageHostBody = Record<string, unknown>
 
-/** What one call was understood as. */
+/** One call as the host understood it. */
 export interface HeardCall {
   readonly host: HostName
   readonly prompt: string
   readonly count: number
-  /** As the wire says it. */
+  /** The size in the host's vocabulary. */
   readonly size: string | undefined
   readonly body: ImageHostBody
 }
@@ -26,12 +26,12 @@ interface ImageHost {
   readonly most: number
   /** The model's name there. */
   readonly model: string
-  /** What `1536x1024` is there, and the loss that names. */
+  /** The host's form of `1536x1024`, and whether a loss is reported. */
   readonly wide: { readonly size: string; readonly loses: boolean }
   /** Throws where the wire does not allow it. */
   hear(body: ImageHostBody, path: string): HeardImageCall
   answer(heard: HeardImageCall, body: ImageHostBody): ImageHostBody
-  /** What it tells of the tokens used by so many images, where it tells any. */
+  /** The reported tokens for this number of images, if the host reports any. */
   readonly tokens?: (count: number) => { readonly input: number; readonly output: number; readonly image: number }
 }
 
@@ -207,7 +207,7 @@ export const HOSTS = {
 export type HostName = keyof typeof HOSTS
 export const HOST_NAMES = Object.keys(HOSTS) as HostName[]
 
-/** Those that say whether they are to give an address. */
+/** Hosts that accept a response format. */
 export const GIVES_ADDRESSES: readonly HostName[] = ["dall-e", "xai", "together"]
 
 export function hostOf(name: HostName): ImageHost {

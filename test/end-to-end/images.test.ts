@@ -152,7 +152,7 @@ describe.each(HOST_NAMES)("images over %s", (name) => {
     const [paidIn, paidOut] = [input * calls, output * calls]
     expect(receipt).toMatchObject({ outcome: "settled", as_booked: true, facts: { basis: "reported" } })
     expect(usage).toMatchObject({ input_tokens: paidIn, output_tokens: paidOut + image })
-    // Chat completions do not tell the tokens of images apart.
+    // Chat completions do not report the tokens of images separately.
     const perImageToken = name === "openrouter" ? 2 : 10
     const cost = (paidIn + 2 * paidOut + perImageToken * image) / 1_000_000
     expect(Number(answer.headers.get("x-gateway-cost"))).toBeCloseTo(cost, 12)

@@ -61,7 +61,7 @@ const ANSWER_SCHEMA = {
   },
 } as const
 
-/** What the upstream was sent, as a value. */
+/** The upstream's last request body, parsed. */
 function received(): Record<string, unknown> {
   return JSON.parse(upstream.lastRequest().body.toString())
 }
@@ -73,7 +73,7 @@ for (const version of VERSIONS) {
     let client: OpenAI
     let helpers: OpenAI["chat"]["completions"]
 
-    /** What the upstream must get for the last body sent: the same bytes but for the model's name. */
+    /** The expected upstream body for the last body sent: the same bytes except for the model's name. */
     const expectedBody = () => sent.at(-1)?.replace("test/model", "upstream-model")
 
     beforeAll(() => {

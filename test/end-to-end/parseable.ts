@@ -28,7 +28,7 @@ export const CHAT_FORMAT = {
 /** For responses. */
 export const TEXT_FORMAT = { type: "json_schema", name: "weather", strict: true, schema: SCHEMA, ...parsed } as const
 
-/** Whether a value fits the schema. */
+/** Whether a value is valid by the schema. */
 export function fits(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false
   const { city, celsius, sky, days, ...others } = value as Record<string, unknown>

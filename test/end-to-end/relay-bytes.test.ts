@@ -24,7 +24,7 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-/** What the upstream gets for this body. */
+/** The upstream's body for this request body. */
 async function relayed(body: string | Uint8Array): Promise<string> {
   const response = await gateway.chat(body)
   const answer = await response.text()
@@ -36,7 +36,7 @@ async function relayed(body: string | Uint8Array): Promise<string> {
 const NAMES = "Zoë 🦊 名前"
 const SEPARATORS = "\u2028\u2029\uffff\x7f\ufeff"
 
-/** Members in an odd order and odd spellings; every one is to arrive as it stands here. */
+/** Members in an odd order and odd spellings; each must arrive as written here. */
 const ODD_MEMBERS = String.raw`"zzz_unknown" :{"a":[ 1 ,2,	3 ], "a": "twice", "":null}
 	, "messages":[ {"content":"\u0041\ud83d\ude00 \ud800 lone, \udc00 lone, \/ \b\f\n\r\t \" \\","role":"user"},
 		{"role":"user","name":"${NAMES}","content":[{"type":"text","text":"${SEPARATORS}"}, {"type":"x_unknown","y":1}]}],
@@ -182,7 +182,7 @@ describe("a streamed request", () => {
   )
 })
 
-/** Where a host reports no usage the gateway shows its own; test/money has that. */
+/** If a host reports no usage, the gateway shows its own count; test/money covers that. */
 const USED = '"usage":{"prompt_tokens":1,"completion_tokens":2}'
 const COUNTED = /data: \{"id":"[^"]*","object":"chat\.completion\.chunk",[^\n]*"choices":\[\],"usage":[^\n]*\n\n/
 
@@ -220,7 +220,7 @@ describe("a unary answer", () => {
 })
 
 describe("a stream", () => {
-  /** What the client gets when the upstream sends these pieces, each on its own. */
+  /** The client's bytes if the upstream sends each of these pieces separately. */
   async function streamed(pieces: readonly Uint8Array[], usageRequested: boolean): Promise<string> {
     upstream.script = async (_, reply) => {
       reply.stream()

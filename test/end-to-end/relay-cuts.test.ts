@@ -53,7 +53,7 @@ function unused<Name extends keyof ExchangeDeps>(...names: readonly Name[]): Pic
 
 const REQUEST = '{"model":"test/model","stream":true}'
 
-/** What the client gets when the upstream's bytes come in these pieces. */
+/** The client's bytes if the upstream's bytes arrive in these pieces. */
 async function relay(pieces: readonly string[], { usageRequested }: { usageRequested: boolean }): Promise<string> {
   const call: ClientCall = {
     protocol: openaiChat,
@@ -187,7 +187,7 @@ describe("splicing random JSON texts", () => {
   const values = fc.constantFrom("null", "1.0", '"x"', '{"routing" : "cost"}', "[ {} , [] ]")
   const space = fc.constantFrom("", " ", "\n\t")
 
-  /** An object in which the named members stand somewhere, each in some spelling. */
+  /** An object that contains the named members at any position, in any spelling. */
   const objects = fc
     .tuple(
       jsonObject({ reserved: NAMES }),
@@ -254,7 +254,7 @@ describe("splicing random JSON texts", () => {
     )
   })
 
-  /** Whether a text is these members in this order, with nothing but a comma and white space between two of them. */
+  /** Whether a text is these members in this order, with only a comma and white space between two of them. */
   function between(text: string, members: readonly string[]): string {
     let at = 0
     for (const [index, member] of members.entries()) {

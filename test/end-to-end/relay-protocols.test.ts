@@ -30,7 +30,7 @@ interface RelaySample {
   readonly stream: (model: string) => string
 }
 
-/** What a response says of being kept is the gateway's to say; here the upstream says the same. */
+/** The gateway sets `store` in a response; here the upstream sends the same value. */
 const KEPT = '"id":"resp_x","store" :true, "previous_response_id":null'
 const IDS = /resp_[0-9a-f]{24}/g
 

@@ -76,7 +76,7 @@ for (const [name, model] of Object.entries(MODELS)) {
       )
       expect(places.every((place) => place >= 0)).toBe(true)
       expect(heard).not.toContain("item_reference")
-      // What is kept of it says the items too, so that it can go on.
+      // The stored response contains the items too, so that the conversation can continue.
       const next = await create({ model, input: "more", previous_response_id: answer.id })
       expect(next.output_text).toBe("I heard 7.")
     })
@@ -230,7 +230,7 @@ describe("the upstream request of a continued conversation", () => {
       await create({ model: "test/two", input: "And?", previous_response_id: id })
       expect(host()).toBe(first)
       hosts.add(first)
-      // Else the two would have their turns in step with what is asked here.
+      // Without this, the rotation of the two hosts would be in step with the requests here.
       await create({ model: "test/two", input: "Another." })
     }
     expect([...hosts].sort()).toEqual(["first", "second"])

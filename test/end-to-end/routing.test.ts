@@ -34,7 +34,7 @@ afterEach(async () => {
 
 const HI = [{ role: "user", content: "Hi" }]
 
-/** Who answered. */
+/** The provider that answered. */
 async function ask(body: object): Promise<string | null> {
   const answer = await gateway.chat({ model: "t/equal", messages: HI, ...body })
   await answer.text()

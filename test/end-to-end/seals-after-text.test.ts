@@ -51,7 +51,7 @@ async function streamed(reply: UpstreamReply, chunks: readonly SealBody[]): Prom
 
 const thought = { text: "The user greets.", thought: true }
 
-/** Answers as a thinking Gemini does: its signature comes behind the text, in a stream on a part without text. */
+/** Answers as a thinking Gemini does: its signature follows the text, in a stream on a part without text. */
 function thinkingGemini(text: string, signature: string): void {
   const [first = "", ...rest] = text.match(/\s*\S+/g) ?? []
   upstream.script = ({ path }, reply) =>

@@ -64,7 +64,7 @@ function errorIn(text: string): { code?: string; param?: string } {
 const chat = (more: object, key?: string) =>
   post("/v1/chat/completions", { model: "lab/cheap", messages: MESSAGES, ...more }, key)
 
-/** The bodies that reach the provider while `act` runs, which answers as `script` says. */
+/** The bodies that reach the provider while `act` runs, with `script` as its answer. */
 async function sentDuring(act: () => Promise<unknown>, script?: UpstreamScript): Promise<Record<string, unknown>[]> {
   upstream.requests.length = 0
   upstream.script = script ?? ((_, reply) => reply.json(completion("Hello.")))

@@ -3,9 +3,9 @@
 export interface RelayedStream {
   readonly name: string
   readonly sent: string
-  /** What a client gets that asked for usage. */
+  /** The stream of a client that requested usage. */
   readonly shown: string
-  /** What a client gets that did not; the same where the stream holds no usage. */
+  /** The stream of a client that did not; the same if the stream has no usage. */
   readonly hidden?: string
 }
 
@@ -53,7 +53,7 @@ function ended(sent: string, shown: string): Pick<RelayedStream, "sent" | "shown
   return { sent: answer(NAME) + sent, shown: answer(OURS) + shown }
 }
 
-/** What passes byte for byte. */
+/** Streams that pass byte for byte. */
 export const STREAMS: readonly RelayedStream[] = [
   plainStream("a stream with LF line ends", "\n"),
   plainStream("a stream with CRLF line ends", "\r\n"),
@@ -106,7 +106,7 @@ export const STREAMS: readonly RelayedStream[] = [
   { name: "a stream with more after its terminal event", ...ended(`\n\n${DONE}data: {}\n\n: x\n\n`, `\n\n${DONE}`) },
 ]
 
-/** What says the same to a client, written on other lines. */
+/** Streams with the same events for a client, written on other lines. */
 export const REWRITTEN: readonly RelayedStream[] = [
   stream("data on several lines with CRLF line ends", (model) => twoLines(model, { end: "\r\n" })),
   stream("data on several lines with CR line ends", (model) => twoLines(model, { end: "\r" })),

@@ -141,7 +141,7 @@ describe("the caller's own mistake", () => {
 })
 
 test("a rejected credential is not the caller's mistake, even in a stream's first event", async () => {
-  // The shape in which OpenAI refuses a key: the type blames the request, only the code tells.
+  // The shape in which OpenAI rejects a key: the type blames the request, only the code is specific.
   const refusal = { message: "Incorrect API key provided.", type: "invalid_request_error", code: "invalid_api_key" }
   const answer = await ask(async (_, reply) => {
     reply.stream()

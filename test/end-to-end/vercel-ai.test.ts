@@ -49,7 +49,7 @@ const CLIENTS: Readonly<Record<string, (model: string) => LanguageModel>> = {
 
 const openai = () => createOpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, fetch: notingReferences })
 
-/** How many items the SDK referred to by their ids. */
+/** The number of items that the SDK referenced by their ids. */
 let references = 0
 const notingReferences: typeof fetch = Object.assign(
   (input: Parameters<typeof fetch>[0], init?: RequestInit) => {
@@ -131,7 +131,7 @@ describe.each(Object.keys(CLIENTS))("the SDK's %s", (client) => {
       const before = references
       const { text } = await generateText({ model, messages, providerOptions })
       expect(text.length).toBeGreaterThan(3)
-      // Nobody else has turns to refer to.
+      // Only this client has items to reference.
       expect(references > before).toBe(client === "openai responses")
     },
   )

@@ -92,7 +92,7 @@ function contentOf({ events }: StreamResult): string {
   return chunks.map(({ choices }) => choices?.[0]?.delta?.content ?? "").join("")
 }
 
-/** A stream of these pieces, each in a chunk of its own, that ends as told. */
+/** A stream of these pieces, each in a chunk of its own, with the given end. */
 function streaming(
   pieces: readonly (string | Uint8Array)[],
   end: "clean" | "fin" | "reset" | "open" = "clean",
@@ -183,7 +183,7 @@ describe("a stream that fails after its first meaningful event", () => {
   )
 
   test.each(["fin", "reset"] as const)("a connection cut by %s ends the stream in one error frame", async (how) => {
-    // What the cut overtakes on its way is lost, so it waits until the client has its word.
+    // Bytes that the cut overtakes are lost, so it waits until the client has read its text.
     upstream.script = async (_, reply) => {
       reply.stream()
       await reply.write(BEGUN)

@@ -3,7 +3,7 @@
 type JsonType = "string" | "number" | "boolean" | "array" | "object"
 
 export interface ChatField {
-  /** As the error names it. */
+  /** The path in the error. */
   readonly path: string
   readonly takes: readonly JsonType[]
   readonly required?: true

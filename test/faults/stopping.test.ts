@@ -33,7 +33,7 @@ async function start(dataDir?: string): Promise<RunningGateway> {
   return gateway
 }
 
-/** The upstream's part of a stream that has begun, and of which the rest follows when told. */
+/** The upstream's side of a started stream, whose rest follows on demand. */
 function heldStream(): { complete: () => void } {
   const gate = Promise.withResolvers<void>()
   upstream.script = async (_, reply) => {
@@ -257,7 +257,7 @@ test("a second gateway on one port is refused, and the first continues", async (
   expect((await first.chat(unary)).status).toBe(200)
 })
 
-/** A process that has ended but that nobody has asked after yet is not alive. */
+/** A zombie process is not alive. */
 function isAlive(pid: number): boolean {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"))

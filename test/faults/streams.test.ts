@@ -215,7 +215,7 @@ describe("a client that leaves", () => {
   })
 })
 
-/** Figures for people who look; no assertion hangs on them. */
+/** Figures for people; no assertion depends on them. */
 function report(what: string, figures: Record<string, number>): void {
   const shown = Object.entries(figures).map(([name, value]) => `${name} ${value.toFixed(1)}`)
   if (process.env.TRIVIUM_TEST_FIGURES) console.log(`${what}: ${shown.join(", ")}`)

@@ -58,7 +58,7 @@ async function released(): Promise<void> {
   await within((await called.promise).closed, SLACK_MS, "the release of the upstream")
 }
 
-/** Says something again and again until the gateway has gone, at most for five seconds. */
+/** Sends the piece repeatedly until the gateway has disconnected, for at most five seconds. */
 async function repeat(reply: UpstreamReply, piece: string, everyMs: number): Promise<void> {
   let open = true
   void reply.closed.then(() => {
@@ -275,7 +275,7 @@ describe("a reader that stalls for too long", () => {
     await client.until(/data: /)
     client.stopReading()
     await within((await called.promise).closed, LIMIT_MS * 2 + SLACK_MS, "the release of the upstream")
-    // What was said is counted first, by a thread that has to be loaded.
+    // The output is counted first, by a thread that has to be loaded.
     await eventually(() => logged("exchange").length > 0, { withinMs: 10_000, what: "the record" })
     expect(logged("exchange")[0]).toMatchObject({ outcome: "client-gone" })
     await Bun.sleep(3000)

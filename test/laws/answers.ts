@@ -9,7 +9,7 @@ import type { Usage } from "../../src/canonical/usage.ts"
 const piece = fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 }).map((text) => text.replaceAll(/[\r\n]/g, "¶"))
 const pieces = fc.array(piece, { minLength: 1, maxLength: 4 })
 
-/** What a part does, one after the other; its numbers come later. */
+/** The events of a part in order; its numbers come later. */
 type EventFactory = (part: { candidate: number; part: number }) => StreamEvent
 type PartEvents = readonly EventFactory[]
 
@@ -76,7 +76,7 @@ const ended = (candidate: number, finish: CandidateFinish): StreamEvent => ({
   finish,
 })
 
-/** What one candidate thinks and says comes in turn, its calls beside that and beside each other. */
+/** Text and reasoning of one candidate are sequential; its calls are interleaved with them and with each other. */
 function speaking(index: number): fc.Arbitrary<StreamEvent[]> {
   const texts = fc.array(fc.oneof(text, reasoning), { maxLength: 3 })
   const calls = fc.nat(3).chain((many) => fc.tuple(...Array.from({ length: many }, (_, at) => call(`c${index}_${at}`))))
@@ -142,7 +142,7 @@ export const answers: fc.Arbitrary<StreamEvent[]> = fc
   })
   .map(({ candidates, order, early, late, foreign, id }) => {
     const rest = candidates.map((events) => [...events])
-    // Where there is only one answer, it is that of who speaks first.
+    // With a single answer, it is that of the first candidate.
     const next: StreamEvent[] = rest[0]?.splice(0, 1) ?? []
     for (const choice of order) next.push(...(rest[choice % rest.length]?.splice(0, 1) ?? []))
     const strange: StreamEvent = { type: "foreign", protocol: "another", value: { type: "later" } }

@@ -11,7 +11,7 @@ import type {
 import type { ContentPart, MediaPart } from "../../src/canonical/chat/content-part.ts"
 import { EFFORTS } from "../../src/canonical/chat/reasoning-effort.ts"
 
-/** Who made the seals in the conversation. */
+/** The minter of the seals in the conversation. */
 export const MINTER = "minter"
 
 const name = fc.stringMatching(/^[a-z][a-z0-9_]{2,12}$/)

@@ -9,7 +9,7 @@ const wires = [...(codecs.image?.upstream ?? [])]
 const places = codecs.image?.ingress.get("openai-images")?.settingPaths
 if (!places) throw new Error("images are spoken in OpenAI's words")
 
-/** Each unlike what comes where nothing is said. */
+/** Each value differs from the default. */
 const SETTINGS: Required<ImageSettings> = {
   size: { width: 1536, height: 1024 },
   quality: "high",

@@ -9,7 +9,7 @@ import { clientRequests, described } from "./wire.ts"
 /** Whether a path such as `tools[0].googleSearch` leads to a member of the body. */
 function leadsInto(body: Json, path: string): boolean {
   let at: Json | undefined = body
-  // A member that the caller left out, and the target has to be told.
+  // A member that the caller omitted, and the target requires.
   if (/^\w+$/.test(path)) return true
   for (const [, name, index] of path.matchAll(/([^.[\]]+)|\[(\d+)\]/g)) {
     if (index !== undefined) at = Array.isArray(at) ? at[Number(index)] : undefined

@@ -5,7 +5,7 @@ import { isObject, type Json, type JsonObject } from "../../src/canonical/json.t
 /** For each member whether it was seen with a value, and whether with null. */
 export type MemberPaths = Map<string, { valued: boolean; isNull: boolean }>
 
-/** What is inside of these is the caller's, the model's or a host's own, and not the protocol's. */
+/** Contents of these members belong to the caller, the model or a host, and not to the protocol. */
 const FREE_FORM = new Set([
   ...["input", "args", "arguments", "parameters", "schema", "metadata", "tools", "tool_choice", "attributes"],
   ...["content_filters", "content_filter_results", "prompt_filter_results", "copilot_usage", "customMetadata"],
@@ -45,7 +45,7 @@ export function membersOutside(members: MemberPaths, table: MemberPaths): string
   })
 }
 
-/** The word by which an object says what it is. */
+/** The member by which an object names its type. */
 function shapeOf({ type, object }: JsonObject): string | undefined {
   if (typeof type === "string") return type
   return typeof object === "string" ? object : undefined

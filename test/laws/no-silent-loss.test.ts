@@ -36,7 +36,7 @@ function encodeText(
   }
 }
 
-/** What a part says that must not be lost, and where it stood. */
+/** The texts of a part that must not be lost, and its path. */
 function piecesOf(part: ContentPart): { content: string; at: string }[] {
   const at = part.at ?? ""
   if (part.kind === "text" || part.kind === "reasoning") return [{ content: part.text, at }]
@@ -50,7 +50,7 @@ function piecesOf(part: ContentPart): { content: string; at: string }[] {
   return []
 }
 
-/** As text inside JSON, once more inside JSON, or as an object. */
+/** Whether the text contains the content: inside JSON, twice inside JSON, or as an object. */
 function contains(content: string, text: string): boolean {
   const inner = JSON.stringify(content).slice(1, -1)
   if (text.includes(inner) || text.includes(JSON.stringify(inner).slice(1, -1))) return true

@@ -10,7 +10,7 @@ const turn = (role: ConversationTurn["role"], ...parts: ContentPart[]): Conversa
   at: "messages[0]",
 })
 
-/** Each is something one of the four protocols lets a client say. */
+/** Each oddity is legal in one of the four protocols. */
 const ODDITIES: Readonly<Record<string, (request: ChatRequest) => ChatRequest>> = {
   "an empty text at the end of each turn": (request) => ({
     ...request,

@@ -6,7 +6,7 @@ import { visitMembers } from "./member-paths.ts"
 interface OpaqueFormat {
   readonly pattern: RegExp
   readonly maxLength?: number
-  /** Whether strict decoders of base64 read it: standard alphabet, padding, no bits left over. */
+  /** Whether strict decoders of base64 accept it: standard alphabet, padding, no bits left over. */
   readonly base64?: boolean
 }
 

@@ -15,7 +15,7 @@ export interface RecordedAnswer {
   readonly response: ChatResponse
 }
 
-/** The interfaces of the recordings, and the protocol that each of them speaks. */
+/** The interfaces of the recordings, and the protocol of each. */
 export const ENDPOINTS: Readonly<Record<string, string>> = {
   chat: "openai-chat",
   responses: "openai-responses",
@@ -42,7 +42,7 @@ function readAnswer(recording: RecordedExchange, protocol: string): Omit<Recorde
   const text = streamText(recording)
   if (text === undefined) {
     const { body } = recording.response
-    // Messages of OpenAI's threads are recorded beside Anthropic's.
+    // Messages of OpenAI's threads are recorded along with Anthropic's.
     const isAnswer = isObject(body) && body.object !== "thread.message"
     const response = isAnswer ? codec.decodeResponse(body, DECODING) : undefined
     return response && { response, events: eventsOf(response) }
@@ -54,7 +54,7 @@ function readAnswer(recording: RecordedExchange, protocol: string): Omit<Recorde
   return { events, response: assembleResponse(events) }
 }
 
-/** A whole answer as the events of a stream that tells the same. */
+/** A whole answer as the events of an equivalent stream. */
 function eventsOf({ id, candidates, usage }: ChatResponse): StreamEvent[] {
   const events: StreamEvent[] = [{ type: "stream-start", ...(id !== undefined && { id }) }]
   for (const { index: candidate, parts, finish, logprobs } of candidates) {
@@ -88,7 +88,7 @@ export function encodeContext(): ClientResponseContext {
   return { id: "abcdefghijklmnopqrstuvwx", model: "a/b", ...usual, losses: [] }
 }
 
-/** What a client of this protocol is sent for a whole answer. */
+/** The body that a client of this protocol gets for a whole answer. */
 export function wholeIn(protocol: string, response: ChatResponse): JsonObject {
   const codec = codecs.ingress.get(protocol)
   if (!codec) throw new Error(`nobody is answered in ${protocol}`)

@@ -61,7 +61,7 @@ describe("the check by a description", () => {
 
 interface RequestCheckCase {
   readonly sound: JsonObject
-  /** What each breaks, by what is changed of the sound one. */
+  /** Changes of the valid request that each break a rule. */
   readonly broken: Readonly<Record<string, JsonObject>>
 }
 

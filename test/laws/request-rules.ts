@@ -6,7 +6,7 @@ import type { UpstreamProtocol } from "../matrix/axes.ts"
 import { brokenRules } from "../matrix/upstreams/vendor-rules.ts"
 import { voices } from "../matrix/upstreams/voices.ts"
 
-/** What of a request its receiver would refuse; nothing for a sound one. */
+/** The faults for which a receiver would reject a request; empty for a valid one. */
 export function ruleFaults(protocol: string, { body, model }: { body: JsonObject; model: string }): string[] {
   const voice = voices[protocol as UpstreamProtocol]
   if (!voice) throw new Error(`no rules are known for ${protocol}`)
@@ -15,13 +15,13 @@ export function ruleFaults(protocol: string, { body, model }: { body: JsonObject
   return [...broken, ...(OWN[protocol]?.(body) ?? [])]
 }
 
-/** What the matrix asks of every cell, and not every model or vendor does. */
+/** Rules of the matrix that not every model or vendor enforces. */
 function isAllowed(fault: string, { protocol, model }: { protocol: string; model: string }): boolean {
-  // Which parts there are the descriptions say, and know more of them.
+  // The descriptions list the kinds of parts, and know more of them.
   if (fault.startsWith("a part it does not know")) return true
   // Only the third generation demands signatures.
   if (fault.endsWith("without a signature")) return !model.startsWith("gemini-3")
-  // Items stand in a row there: each output names its call, and others may stand between.
+  // Items are a flat list there: each output names its call, and other items may be between them.
   if (protocol === "openai-responses") return fault === "a result behind something else"
   return false
 }
@@ -84,7 +84,7 @@ function responsesFaults({ input, tools, text }: JsonObject): string[] {
   ]
 }
 
-/** Whoever wants JSON, and has no schema for it, must say the word. */
+/** A JSON format without a schema requires the word JSON in the messages. */
 function saysJson(value: Json | undefined): boolean {
   return /json/i.test(JSON.stringify(value ?? ""))
 }
@@ -93,7 +93,7 @@ function emptyList(name: string, value: Json | undefined): string[] {
   return Array.isArray(value) && value.length === 0 ? [`an empty list of ${name}`] : []
 }
 
-/** Where a schema is strict, every object of it is closed and demands all its members. */
+/** In a strict schema, every object is closed and requires all its members. */
 function strictFaults(named: Json | undefined): string[] {
   if (!isObject(named) || named.strict !== true) return []
   return objectSchemas(named.schema ?? named.parameters).flatMap(({ properties, required, additionalProperties }) => {

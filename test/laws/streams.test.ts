@@ -15,11 +15,11 @@ import { decodeSse } from "../../src/transport/streams/sse.ts"
 import { answers, citing, cutAt } from "./answers.ts"
 
 interface StreamTraits {
-  /** What of a stream's frames breaks the protocol's order; it may throw as well. */
+  /** The violations of the protocol's order in a stream's frames; it may throw as well. */
   grammar(frames: readonly string[]): readonly string[]
-  /** Whether there is more than one answer to a request. */
+  /** Whether a request can have more than one answer. */
   readonly several: boolean
-  /** Whether a refusal is told apart from what else is said. */
+  /** Whether a refusal is distinguished from other text. */
   readonly refuses: boolean
 }
 
@@ -64,14 +64,14 @@ function read(protocol: string, pieces: readonly string[]): StreamEvent[] {
   return [...frames.flatMap((frame) => decoder.push(frame)), ...decoder.finish()]
 }
 
-/** A stream folded. Where there is only one answer, it is that of the first candidate to speak. */
+/** Assembles a stream. With a single answer, it is that of the first candidate in the stream. */
 function foldFor(events: readonly StreamEvent[], { several }: StreamTraits): ChatResponse {
   const whole = assembleResponse(events)
   const first = events.find((event) => "candidate" in event)?.candidate
   return several ? whole : { ...whole, candidates: whole.candidates.filter(({ index }) => index === first) }
 }
 
-/** What of an answer every protocol has words for. */
+/** The content of an answer that every protocol can express. */
 function contentOf({ candidates, usage }: ChatResponse, { several, refuses }: StreamTraits) {
   const { input = 0, cacheRead = 0, cacheWrite = 0, output = 0, reasoning = 0 } = usage ?? {}
   return {
@@ -91,13 +91,13 @@ function candidateContent({ parts, finish }: ResponseCandidate, refuses: boolean
   return { ...texts, calls, finish: endOf(finish?.reason, calls.length > 0) }
 }
 
-/** Each source once: some protocols list them apart from what is said. */
+/** Each source once: some protocols list them separately from the text. */
 function citedIn({ candidates: [answer] }: ChatResponse): string[] {
   const citations = answer?.parts.flatMap((part) => (part.kind === "text" ? (part.citations ?? []) : [])) ?? []
   return [...new Set(citations.map(({ url, title }) => `${title} at ${url}`))]
 }
 
-/** As much as every protocol tells of why an answer ended. */
+/** The finish reason as far as every protocol distinguishes it. */
 function endOf(reason: string | undefined, calls: boolean): string {
   if (reason === "length") return reason
   if (reason === "filtered" || reason === "refusal") return "filtered"

@@ -18,7 +18,7 @@ const FOR_A_REASON: readonly RegExp[] = [
   // Accounts are shared, and what is stored in one is no caller's alone.
   /references an object in the provider's account/,
   /is stored at another provider|stored elsewhere|does not have/,
-  // Nobody fetches: it is off unless configured.
+  // Fetching is off unless configured.
   /is an audio URL|is a file URL|does not fetch URLs/,
   /does not accept audio|is audio of type|is audio, which|does not accept video|is a video/,
   /has no stop sequences|asks for images|responses are text only|returns text only/,
@@ -27,7 +27,7 @@ const FOR_A_REASON: readonly RegExp[] = [
   /`tools` must be an array|is not a model's name|names no method/,
 ]
 
-/** What a receiver takes though its description has no word for it, and how that is known. */
+/** Members that a receiver accepts although its description lacks them, and the evidence. */
 const WIDER: readonly { readonly fault: RegExp; readonly why: string }[] = [
   {
     fault: /^openresponses\.json \$\.(tools\[\d+\]|text\.format|reasoning\.effort)/,
@@ -48,14 +48,14 @@ const WIDER: readonly { readonly fault: RegExp; readonly why: string }[] = [
   },
 ]
 
-/** Faults of ours that are known and stand: each is to be mended, and its line to go. */
+/** Known faults of the gateway: each is to be fixed, and its line removed. */
 const STANDING: readonly RegExp[] = []
 
 const EXEMPT = [...WIDER.map(({ fault }) => fault), ...STANDING]
 /** Those that some request needed. */
 const met = new Set<RegExp>()
 
-/** Models by whose names codecs tell what they take. */
+/** Models by whose names codecs choose settings. */
 const MODELS: Readonly<Record<string, readonly string[]>> = {
   "anthropic-messages": ["claude-opus-4-6", "claude-sonnet-4-5"],
   "gemini-generate": ["gemini-3-pro", "gemini-2.5-flash", "gemini-2.0-flash"],
@@ -91,7 +91,7 @@ afterAll(() => {
   for (const [row, count] of [...refusals].sort()) console.log(`${String(count).padStart(5)} refused, ${row}`)
 })
 
-/** Undefined where the caller is told that it cannot be said. */
+/** Undefined if the request is rejected as inexpressible. */
 function unlessRefused<Result>(protocol: string, encode: () => Result): Result | undefined {
   try {
     return encode()
@@ -104,7 +104,7 @@ function unlessRefused<Result>(protocol: string, encode: () => Result): Result |
 
 type EffortSettings = NonNullable<UpstreamRequestContext["efforts"]>
 
-/** What the catalogue tells of the models that take the most. */
+/** The catalogue's properties of the models that accept the most. */
 const MOST_EFFORTS: Readonly<Record<string, EffortSettings>> = {
   "openai-chat": ["none", "minimal", "low", "medium", "high", "xhigh"],
   "openai-responses": ["none", "minimal", "low", "medium", "high", "xhigh"],
@@ -114,7 +114,7 @@ const MOST_EFFORTS: Readonly<Record<string, EffortSettings>> = {
 
 type EncodeOptions = Omit<UpstreamRequestContext, "losses">
 
-/** What a target may be known to take. */
+/** Properties of a target that the catalogue may know. */
 function contexts(protocol: string): fc.Arbitrary<EncodeOptions> {
   const known = fc.record(
     {
@@ -168,7 +168,7 @@ describe.each([...codecs.upstream])("a request encoded in %s", (protocol, upstre
   })
 })
 
-/** As it arrives: what is undefined does not. */
+/** The body as it arrives, without undefined members. */
 function wired(body: JsonObject): JsonObject {
   return JSON.parse(JSON.stringify(body))
 }

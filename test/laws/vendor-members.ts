@@ -4,7 +4,7 @@ import { join } from "node:path"
 import type { MemberPaths } from "./member-paths.ts"
 
 export interface VendorMembers {
-  /** What its recorded answers show. */
+  /** Members in its recorded answers. */
   readonly recorded: MemberPaths
   /** That, and what only its descriptions or other hosts of its protocol show. */
   readonly all: MemberPaths

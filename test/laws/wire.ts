@@ -13,7 +13,7 @@ const available = existsSync(join(folder, "specs"))
 if (!available)
   console.warn(`No descriptions at ${folder}: their tests are skipped. Set TRIVIUM_TEST_WIRE to their folder.`)
 
-/** Skipped where nobody has such material at hand. */
+/** Skipped without such material. */
 export const described = test.skipIf(!available)
 
 /** Which schema of which description a request must fit. */
@@ -39,7 +39,7 @@ function checkOf(file: string): DescriptionCheck {
   return check
 }
 
-/** What of a body breaks what its receiver publishes; nothing where nobody has that at hand. */
+/** The faults of a body by its receiver's published description; empty without one. */
 export function descriptionFaults(protocol: string, body: Json): string[] {
   if (!available) return []
   return (DESCRIPTIONS[protocol] ?? []).flatMap(({ file, schema }) =>

@@ -6,7 +6,7 @@ import { ledgerTable } from "../../src/store/sqlite/ledger/ledger-table.ts"
 import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 
 class StatementFaults {
-  /** Since it was last told when to fail. */
+  /** Statements since the failure was last set. */
   happened = false
   statements = 0
   private at: number | undefined

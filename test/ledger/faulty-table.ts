@@ -2,7 +2,7 @@
 import { type LedgerTable, StoreError } from "../../src/store/contract.ts"
 
 export class TableFaults {
-  /** Since it was last told when to fail. */
+  /** Calls since the failure was last set. */
   happened = false
   calls = 0
   private at: number | undefined

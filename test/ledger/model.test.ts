@@ -109,7 +109,7 @@ class LedgerWorld {
     const all = [...both, { real: () => this.ledger.release("nobody"), plain: () => RELEASED }]
     const answers = await Promise.all(all.map(({ real }) => answerOf(real)))
     const isUnavailable = answers.some((answer) => (answer as { refused?: string })?.refused === "store_unavailable")
-    // A rollback that fails is done later, and nobody has to know.
+    // A rollback that fails is repeated later, unnoticed by callers.
     if (faults.happened && isUnavailable) {
       const expected = [{ refused: "store_unavailable" }, { refused: "fault" }]
       for (const answer of answers) if (answer !== undefined) expect(expected).toContainEqual(answer as never)
@@ -225,7 +225,7 @@ class LedgerWorld {
     expect(await new Ledger({ table: this.store.table, now: () => 0 }).verify()).toEqual([])
   }
 
-  /** What each key used on each day, read in small pages. */
+  /** The usage of each key on each day, read in small pages. */
   private used(): Map<string, ReferenceUsage> {
     const sums = new Map<string, ReferenceUsage>()
     const query = { from: "2026-01-01", to: "2027-12-31", limit: 3 }

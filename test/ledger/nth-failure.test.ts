@@ -31,7 +31,7 @@ const fold: LedgerAction = async (_, { table }) => {
   while (table.flush(0));
 }
 
-/** Every one may be done again when it failed; what stands in one list is done in one turn. */
+/** Every operation may be repeated after a failure; those in one list run in one turn. */
 const STORY: readonly (readonly LedgerAction[])[] = [
   [(ledger) => ledger.topUp({ account: "key:k1", amountNano: 1000n, eventId: "e1", at: AT })],
   [(ledger) => ledger.hold(wish("r1", 300n)), (ledger) => ledger.hold(wish("r2", 200n))],

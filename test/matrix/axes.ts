@@ -7,7 +7,7 @@ export const UPSTREAMS = [...CLIENTS, "bedrock-converse"] as const
 export type UpstreamProtocol = (typeof UPSTREAMS)[number]
 
 interface FeatureRules {
-  /** Whether a pair of protocols may refuse it instead of carrying it. */
+  /** Whether a pair of protocols may refuse it instead of supporting it. */
   readonly mayBeRefused: boolean
   /** The clients whose protocol has it, where not all do. */
   readonly clients?: readonly ClientProtocol[]
@@ -53,7 +53,7 @@ export interface CellName {
   readonly feature: MatrixFeature
 }
 
-/** The model that stands for an upstream, by the name a caller gives it. */
+/** The model of an upstream, by the caller's name for it. */
 export function modelOf(upstream: UpstreamProtocol): string {
   return `matrix/${upstream}`
 }

@@ -21,7 +21,7 @@ class StuckExchange extends Error {}
 interface ExchangeScript {
   readonly answer: ScriptedAnswer
   readonly stream: boolean
-  /** Whether something may be lost on the way; else no loss may be told. */
+  /** Whether losses are allowed; otherwise none may be reported. */
   readonly mayLose?: boolean
 }
 
@@ -32,9 +32,9 @@ export interface ExchangeResult {
 }
 
 export class MatrixCell {
-  /** What was expected and not seen. */
+  /** Expectations that failed. */
   readonly problems: string[] = []
-  /** What a reader of the table should know of a cell that passes. */
+  /** Notes for readers of the table about a cell that passes. */
   readonly notes = new Set<string>()
 
   private readonly client: MatrixClient
@@ -48,12 +48,12 @@ export class MatrixCell {
     this.host = host
   }
 
-  /** Whether nothing is translated: the client's bytes pass. */
+  /** Whether the request is relayed and not translated. */
   get isRelayed(): boolean {
     return this.name.client === this.name.upstream
   }
 
-  /** Says it and is answered, or the cell ends here. */
+  /** Sends the request and returns its answer; any failure ends the cell. */
   async exchange(ask: MatrixRequest, script: ExchangeScript): Promise<ExchangeResult> {
     const { reply, failure, pieces } = await this.send(ask, script)
     const [heard] = this.host.heard
@@ -72,7 +72,7 @@ export class MatrixCell {
     return { reply, heard, pieces }
   }
 
-  /** Says it, whatever comes of it. */
+  /** Sends the request and returns its outcome, a failure included. */
   async send(ask: MatrixRequest, { answer, stream }: ExchangeScript): Promise<ClientOutcome> {
     this.host.willAnswer(answer)
     const outcome = await this.client.send(ask, { stream })
@@ -80,7 +80,7 @@ export class MatrixCell {
     return outcome
   }
 
-  /** What was seen, to be compared with what was meant. */
+  /** An observed value, to be compared with the expected one. */
   seen(what: string, seen: unknown): { is(expected: unknown): void } {
     return {
       is: (expected) => {
@@ -89,13 +89,13 @@ export class MatrixCell {
     }
   }
 
-  /** The answer ended as the client's protocol says it. */
+  /** The answer has the finish reason of the client's protocol. */
   ended({ finish }: ClientReply, ending: FinishKind): void {
     const words = this.client.endings[ending]
     if (!words.includes(finish)) this.problem("finish", { expected: words.join(" or "), seen: finish })
   }
 
-  /** Something was lost on the way, and the header says so. */
+  /** A loss is reported in the header. */
   lost(what: string, { reply: { losses = "" }, as }: { reply: ClientReply; as: RegExp }): void {
     if (!as.test(losses)) this.problem(`${what}, or its loss in the header`, { expected: String(as), seen: losses })
   }
@@ -117,7 +117,7 @@ export class MatrixCell {
   }
 }
 
-/** Without members that are undefined, which JSON does not tell either. */
+/** A value without undefined members, which JSON does not have. */
 function plain(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value))
 }

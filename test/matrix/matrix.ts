@@ -10,7 +10,7 @@ export interface CellResult extends CellName {
   readonly status: "passes" | "refused" | "fails"
   /** Why it fails: what was expected, and what was seen. */
   readonly problems: readonly string[]
-  /** What is to be known of one that passes or is refused. */
+  /** Notes about a cell that passes or is refused. */
   readonly notes: readonly string[]
 }
 

@@ -28,12 +28,12 @@ export function refusalOf({ client, upstream, feature }: CellName): ExpectedRefu
       refusal.feature === feature &&
       (refusal.client ?? client) === client &&
       (refusal.upstream ?? upstream) === upstream &&
-      // What a client cannot say, nobody refuses.
+      // A feature that a client cannot express is not refused.
       !(feature === "stop sequence" && client === "openai-responses"),
   )
 }
 
-/** What is listed, and may not be. */
+/** Listed refusals that are not allowed. */
 export function unlawfulRefusals(): readonly string[] {
   return REFUSALS.filter(({ feature }) => !FEATURES[feature].mayBeRefused).map(({ feature }) => feature)
 }

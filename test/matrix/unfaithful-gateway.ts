@@ -5,7 +5,7 @@ import { addressesAt, type MatrixStage, startHosts, stopHosts } from "./stage.ts
 
 const PROTOCOL = "openai-chat"
 
-/** What it makes of the request's text, and of the answer's. */
+/** The changed text of the request, and of the answer. */
 export interface GatewayTampering {
   changeRequest?(request: string): string
   answered?(answer: string): string
@@ -65,7 +65,7 @@ async function received(response: Response): Promise<{ text: string; broke: bool
 const FINISHED =
   'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
-/** How it ends what broke off: with an error, or as if nothing had been. */
+/** The end of a broken stream: an error, or as if complete. */
 function ending({ lie, text, broke }: { lie: GatewayTampering; text: string; broke: boolean }): string {
   if (lie.hidesBreaks) return broke || text.includes('{"error"') ? FINISHED : ""
   return broke ? 'data: {"error":{"message":"It broke off.","type":"server_error","param":null,"code":null}}\n\n' : ""

@@ -17,7 +17,7 @@ afterAll(() => books.close())
 afterEach(() => eventually(() => books.heldNano === 0n, { what: "the end of every hold" }))
 
 interface ChargeRoute {
-  /** What the client speaks, and the upstream. */
+  /** The protocols of client and upstream. */
   readonly protocol: ProtocolName
   readonly upstream: ProtocolName
   readonly stream: boolean
@@ -67,7 +67,7 @@ for (const way of WAYS) {
 
     test("a failed attempt without output before a fallback is free; only the attempt that answered is charged", async () => {
       const other = PROTOCOLS.find((each) => each !== way.upstream) ?? "openai-chat"
-      // A status of its own for each way: who has failed five times is not asked before the fallback any more.
+      // A status of its own for each way: a target that failed five times is not tried before the fallback any more.
       const failing = `status-${500 + WAYS.indexOf(way)}`
       const { id, status } = await sendRequest({ ...asking(way, failing), fallback: [modelAt(other)] })
       const receipt = await books.receipt(id)
@@ -168,11 +168,11 @@ for (const way of STREAMS) {
       await eventually(() => lastBill().ended === "client-gone", { what: "the upstream's bill" })
       const { input, output } = tokensOf(receipt.cost)
       const bill = lastBill()
-      // In Gemini's words every event tells what was used so far, and so does Anthropic's first of the input.
+      // Every Gemini event reports the usage so far, and so does Anthropic's first event for the input.
       const isReported = way.upstream === "gemini-generate"
       expect(receipt.facts.basis).toBe(isReported ? "reported" : "estimated")
       expect(input).toBe(bill.input_tokens)
-      // What had left the upstream and had not arrived here is its loss.
+      // Output that had left the upstream and had not arrived here is its loss.
       expect(output).toBeGreaterThan(15)
       expect(output).toBeLessThanOrEqual(bill.output_tokens)
       expect(output).toBeGreaterThanOrEqual(bill.output_tokens - 15)
@@ -215,7 +215,7 @@ test.each(["/msgapi/v1/messages/count_tokens", "/genapi/v1beta/models/t/gemini-g
   },
 )
 
-/** Upstreams that tell the usage after they have said why they stopped. */
+/** Upstreams that report usage after the finish reason. */
 for (const upstream of ["openai-chat", "anthropic-messages", "gemini-generate"] as const) {
   for (const way of STREAMS.filter((each) => each.upstream === upstream)) {
     test(`${named(way)}: a client that leaves at the end of the answer is charged by the usage that follows`, async () => {
@@ -230,5 +230,5 @@ for (const upstream of ["openai-chat", "anthropic-messages", "gemini-generate"] 
   }
 }
 
-/** As any of the four says that it has stopped; a translated stream may hold that back until it knows what was used. */
+/** The finish reason in any of the four protocols; a translated stream may hold it back until usage is known. */
 const FINISH = /"finish_reason":"stop"|"stop_reason":"end_turn"|"finishReason":"STOP"|output_text.done/

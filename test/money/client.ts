@@ -9,7 +9,7 @@ export interface MoneyRequest {
   readonly protocol: ProtocolName
   readonly model: string
   readonly stream: boolean
-  /** Whether a stream of chat completions shall tell what was used; others always do. */
+  /** Whether a stream of chat completions shall report usage; other protocols always do. */
   readonly usageRequested?: boolean
   readonly text?: string
   readonly maxTokens?: number
@@ -18,7 +18,7 @@ export interface MoneyRequest {
   readonly signal?: AbortSignal
 }
 
-/** What a unary answer, or a whole stream, was. */
+/** The result of a unary answer or of a whole stream. */
 export interface MoneyAnswer {
   readonly status: number
   readonly id: string
@@ -55,7 +55,7 @@ export async function sendRequest(asking: MoneyRequest): Promise<MoneyAnswer> {
   }
 }
 
-/** Reads until `enough` has been said, and leaves. */
+/** Reads until `enough` is true, and leaves. */
 export async function hearSome(asking: MoneyRequest, enough: (text: string) => boolean): Promise<MoneyAnswer> {
   const leaving = new AbortController()
   const answer = await ask({ ...asking, signal: leaving.signal })

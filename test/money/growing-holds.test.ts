@@ -8,7 +8,7 @@ import { type MoneyRequest, PROTOCOLS, type ProtocolName, sendRequest } from "./
 import { MoneyFixture, modelAt } from "./money-fixture.ts"
 
 let books: MoneyFixture
-/** How long the store takes to answer a request for a larger hold. */
+/** The delay of the store for a larger hold. */
 let extendDelayMs = 0
 
 beforeAll(async () => {
@@ -60,7 +60,7 @@ function asking(protocol: ProtocolName, upstream: ProtocolName, key: string): Mo
   }
 }
 
-/** What is held at first, as a refusal tells it. */
+/** The initial hold, from the refusal's message. */
 async function needed(protocol: ProtocolName, upstream: ProtocolName): Promise<string> {
   const { text } = await sendRequest(asking(protocol, upstream, (await keyWith("0.000000001")).text))
   return /may cost up to ([\d.]+) USD/.exec(text)?.[1] ?? text
@@ -77,7 +77,7 @@ const WAYS = PROTOCOLS.flatMap((protocol, at) =>
 
 describe.each(WAYS)("a stream of $protocol over $upstream", ({ protocol, upstream }) => {
   test("a stream's hold grows with it, and the stream is charged by its usage", async () => {
-    // Of the input, a hundred tokens of it; of the output, as much as there is.
+    // A hundred tokens of input, and all of the output.
     const key = await keyWith("1")
     const before = leftOf(key.id)
     const { status, text, id } = await sendRequest(asking(protocol, upstream, key.text))

@@ -13,7 +13,7 @@ type HoldWish = Parameters<ExchangeLedger["hold"]>[0]
 type SettleInput = Parameters<ExchangeLedger["settle"]>[1]
 
 class CheckThenAct implements ExchangeLedger {
-  /** In memory alone: who is killed has forgotten whom it called. */
+  /** In memory only: a killed process loses its record of calls. */
   private readonly open = new Map<string, HoldWish>()
 
   constructor(private readonly ledger: Ledger) {}

@@ -59,7 +59,7 @@ export const MEMBERS = [
   "webhook_url",
 ] as const
 
-/** Where in a body a member may stand. */
+/** The positions of a member in a body. */
 export const PLACES = ["", "provider", "extra_body", "metadata", "litellm_params", "options", "config"] as const
 
 export const HEADERS = [

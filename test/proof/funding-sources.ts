@@ -8,12 +8,12 @@ const UNLIMITED_REQUESTS = 1_000_000_000
 
 export interface FundingKind {
   readonly what: string
-  /** How many keys pay from it. */
+  /** The number of keys that pay from it. */
   readonly keys: number
   readonly of: "balance" | "budget"
   /** The code of the refusal when it is empty. */
   readonly code: "insufficient_balance" | "budget_exceeded"
-  /** Of every key. */
+  /** The spendable amount of every key. */
   readonly strict?: true
 }
 
@@ -71,7 +71,7 @@ export class FundingSource {
     return this.keys[turn % this.keys.length]?.key ?? ""
   }
 
-  /** What may still be spent, as its holder is told. */
+  /** The spendable amount, as reported to its holder. */
   async leftNano(): Promise<bigint> {
     const headers = { authorization: `Bearer ${this.key(0)}` }
     const answer = await fetch(`${this.gateway.url}/v1/key`, { headers })
@@ -83,7 +83,7 @@ export class FundingSource {
   }
 }
 
-/** What such a request holds, as a key that has nothing is told. */
+/** The hold of such a request, as reported to a key without funds. */
 export async function holdNano(
   gateway: StagedGateway,
   { kind: { strict }, ...request }: { kind: FundingKind; model: string; stream: boolean },

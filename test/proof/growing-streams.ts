@@ -10,7 +10,7 @@ const FIRST_STEP = 2048
 const LONG_ANSWER = { outputTokens: 3000, pieces: 40 }
 
 export interface StreamGrowth {
-  /** Streams that ended otherwise than what was left for them says. */
+  /** Streams that ended otherwise than their remaining funds require. */
   wrong: number
   cut: number
   readonly fundings: FundingSource[]
@@ -36,7 +36,7 @@ export async function growingAlone(stage: RaceStage): Promise<StreamGrowth> {
   return growth
 }
 
-/** As many at once as can begin, all of which want more than there is. */
+/** As many concurrent streams as can start, all of which need more than the funds. */
 export async function growingTogether(stage: RaceStage): Promise<StreamGrowth> {
   const { gateway, host } = stage
   const growth: StreamGrowth = { wrong: 0, cut: 0, fundings: [] }

@@ -9,7 +9,7 @@ export interface InvariantEvidence {
   readonly tracedRequests: readonly TracedRequest[]
   readonly bills: readonly SimulatedCharge[]
   readonly books: OfflineLedger
-  /** What killed processes had left open, before it was recovered. */
+  /** Open holds of killed processes, before their recovery. */
   readonly leftOpen: readonly OpenHold[]
   /** The process ended before its store worked again: what it could not settle had to be recovered. */
   readonly endedUnsettled?: true
@@ -28,7 +28,7 @@ const NAMES: Readonly<Record<string, string>> = {
   I10: "a charge beyond its hold is owed or written off only where nothing is free",
 }
 
-/** What speaks against each invariant. */
+/** The violations of each invariant. */
 function violationsOf(evidence: InvariantEvidence): ReadonlyMap<string, readonly string[]> {
   const { problems } = evidence.books
   const seen = new EvidenceIndex(evidence)
@@ -50,7 +50,7 @@ function violationsOf(evidence: InvariantEvidence): ReadonlyMap<string, readonly
   )
 }
 
-/** One figure for each invariant over all the evidence, and what speaks against it said aloud. */
+/** One figure per invariant over all the evidence; violations are printed. */
 export function invariantFigures(evidence: readonly InvariantEvidence[], print: (text: string) => void): ProofFigure[] {
   const found = evidence.map(violationsOf)
   const others = evidence
@@ -66,7 +66,7 @@ export function invariantFigures(evidence: readonly InvariantEvidence[], print: 
   ]
 }
 
-/** None may be there; the first of them are said aloud. */
+/** The figure must be zero; the first problems are printed. */
 export function problemFigure(
   what: string,
   { problems, print }: { problems: readonly string[]; print: (text: string) => void },
@@ -83,7 +83,7 @@ export function billedUnbooked(evidence: InvariantEvidence): number {
   return evidence.bills.filter((bill) => seen.chargesOf(bill.model).length === 0).length
 }
 
-/** What a kill left is the known lower bound, charged, and the rest, in suspense; and the bound is one. */
+/** A killed request is charged the known lower bound, with the rest in suspense; and the bound is a lower one. */
 export function recoveredOtherwise(evidence: InvariantEvidence): string[] {
   return new EvidenceIndex(evidence).recoveredOtherwise()
 }
@@ -125,7 +125,7 @@ class EvidenceIndex {
     return postedNano === 0n ? odd : [...odd, `all accounts together stand at ${postedNano}`]
   }
 
-  /** Over time, as it was booked: what the accounts stand at now is in the ledger's own proof. */
+  /** Checked over time, as booked: the current balances are in the ledger's own verification. */
   belowFloor(): string[] {
     const posted = new Map<string, bigint>()
     return this.evidence.books.entries.flatMap(({ id, account, floor, amount }) => {
@@ -184,7 +184,7 @@ class EvidenceIndex {
     ]
   }
 
-  /** What is owed is told apart from what is paid of a debt by its sign. */
+  /** The sign distinguishes a new debt from a payment of one. */
   uncovered(): string[] {
     return this.evidence.books.entries.flatMap(({ id, kind, revenue, suspense, writeOff, debt, held, floor }) => {
       if (writeOff > 0n) return [`entry ${id} gives ${writeOff} back by a write-off`]

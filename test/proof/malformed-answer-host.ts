@@ -66,7 +66,7 @@ export class MalformedAnswerHost {
 
   constructor(private readonly seed: number) {}
 
-  /** What was answered in this case, where it was one of those remembered. */
+  /** The answer in this case, if it is still remembered. */
   answerTo(number: number): Buffer | undefined {
     return this.sentAnswers.get(number)
   }
@@ -75,7 +75,7 @@ export class MalformedAnswerHost {
     this.sentAnswers.clear()
   }
 
-  /** The question says which case it is: `case 17`. */
+  /** The request names its case: `case 17`. */
   readonly script: UpstreamScript = async ({ path, body }, reply) => {
     const request = body.toString()
     const number = Number(/case (\d+)/.exec(request)?.[1])

@@ -46,7 +46,7 @@ export const MODEL_ROUTES: readonly ModelRoute[] = [
   },
 ]
 
-/** Models for each kind of them; what `vendorsConfig` has beside its chat model. */
+/** Models of every kind, in addition to the chat model of `vendorsConfig`. */
 export const OTHER_MODELS = `
   - { id: test/vectors, kind: embedding, context_window: 1000,
       pricing: { input: "1", output: "2" }, targets: [{ provider: openai-like, model: upstream-vectors }] }
@@ -60,7 +60,7 @@ const VECTORS = {
   usage: { prompt_tokens: 1, total_tokens: 1 },
 }
 
-/** What a sound provider answers to a request at this path; a stream where it asks for one. */
+/** A sound provider's answer to a request at this path; a stream if requested. */
 export function soundAnswer(path: string, body: string): JsonBody | readonly string[] {
   if (path.endsWith("/embeddings")) return VECTORS
   if (path.endsWith("/images/generations")) return { created: 1, data: [{ b64_json: "AAAA" }] }

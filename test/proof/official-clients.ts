@@ -87,7 +87,7 @@ interface GeminiArrayElement {
   readonly candidates?: { readonly content: { readonly parts: { readonly text: string }[] } }[]
 }
 
-/** No library reads arrays; whoever does parses them whole, and finds the error as an element. */
+/** No library reads arrays; a client parses them whole, and finds the error as an element. */
 const arrayReader: StreamReader = {
   name: "a reader of arrays",
   dialect: geminiArray,

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { RunningGateway } from "../stage/gateway.ts"
 
-/** What the rows on money ask of a gateway. */
+/** The part of a gateway that the money rows use. */
 export type StagedGateway = Pick<RunningGateway, "url" | "pid" | "exited" | "administer" | "stop">
 
 export interface GatewayStart {
@@ -51,7 +51,7 @@ export class OtherGateway implements StagedGateway {
     return new OtherGateway(url, output, folder, dataDir, child, exit)
   }
 
-  /** Of the process that was started; one that starts another in its turn has to put it in its own place. */
+  /** The pid of the started process; one that starts another must replace itself with it. */
   get pid(): number {
     return this.child.pid ?? 0
   }

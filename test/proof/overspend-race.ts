@@ -8,12 +8,12 @@ import type { StagedGateway } from "./other-gateway.ts"
 
 export const MODEL = "test/model"
 export const CONCURRENT_CALLS = 500
-/** So many holds fit into a funding source, and half of one more. */
+/** The number of holds that fit into a funding source, with half of one more. */
 export const WORTH = 10n
 /** In nano-USD for a token. */
 const INPUT_NANO = 1000n
 export const OUTPUT_NANO = 2000n
-/** What an answer uses: less than is held for it. */
+/** The usage of an answer: less than its hold. */
 export const OUTPUT_TOKENS = 1500
 const COST_NANO = INPUT_NANO * BigInt(INPUT_TOKENS) + OUTPUT_NANO * BigInt(OUTPUT_TOKENS)
 const WATCH_MS = 1
@@ -26,7 +26,7 @@ export interface RaceStage {
   readonly print: (text: string) => void
 }
 
-/** What was seen in all races together. */
+/** The sums of all races. */
 export class RaceTally {
   races = 0
   /** Requests that were let in although nothing was left for them, or kept out although it was. */
@@ -44,7 +44,7 @@ export class RaceTally {
 interface RaceOptions {
   readonly kind: FundingKind
   readonly stream: boolean
-  /** Whether nobody is answered before all have asked; else answers are paid for while others still ask. */
+  /** Whether no call is answered before all have arrived; otherwise answers are settled while others arrive. */
   readonly gated: boolean
   readonly tally: RaceTally
 }
@@ -79,7 +79,7 @@ export class OverspendRace {
     this.stage.print(`${kind.what}, ${how}: ${admitted} let in, then ${more} one by one`)
   }
 
-  /** Nobody is answered before all have asked: as many are let in as holds fit. */
+  /** No call is answered before all have arrived: as many are admitted as holds fit. */
   private async allBeforeAny(): Promise<number> {
     const { host } = this.stage
     const { tally } = this.options
@@ -107,7 +107,7 @@ export class OverspendRace {
     const heard = await Promise.all(Array.from({ length: CONCURRENT_CALLS }, (_, turn) => this.ask(turn)))
     const admitted = heard.filter(({ status }) => status === 200)
     for (const each of heard) if (each.status !== 200) this.checkRefusal(each)
-    // The last one let in has to find its hold beside what all others have cost.
+    // The last admitted call needs its hold in addition to the cost of all others.
     const most = Number((this.funding.worthNano - this.hold) / COST_NANO) + 1
     tally.admittedBeyond += Math.max(0, admitted.length - most)
     tally.refusedWrongly += Math.max(0, Number(WORTH) - admitted.length)

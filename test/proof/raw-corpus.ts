@@ -7,7 +7,7 @@ export interface RawCase {
 
 interface CorpusAddresses {
   readonly key: string
-  /** Where the administration listens, as host and port. */
+  /** The administration's address, as host and port. */
   readonly admin: string
   readonly adminKey: string
 }
@@ -15,7 +15,7 @@ interface CorpusAddresses {
 const BODY = '{"model":"test/model","messages":[{"role":"user","content":"hi"}]}'
 const LENGTH = `Content-Length: ${BODY.length}`
 const CHUNKED = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`
-/** What a smuggler hides behind a request. */
+/** The request that a smuggler hides after another. */
 const HIDDEN = "GET /v1/models HTTP/1.1\r\nHost: gateway\r\n\r\n"
 
 export function rawCorpus(places: CorpusAddresses): RawCase[] {
@@ -27,7 +27,7 @@ function post({ key }: CorpusAddresses, lines: readonly string[], rest: string):
   return [...head, "Content-Type: application/json", ...lines, "", rest].join("\r\n")
 }
 
-/** Two ways to say how long the body is, or none that makes sense. */
+/** Two statements of the body's length, or one that is invalid. */
 function smuggled(places: CorpusAddresses): RawCase[] {
   const lengths: [string, string[]][] = [
     ["a length and chunks", [LENGTH, "Transfer-Encoding: chunked"]],

@@ -28,7 +28,7 @@ import {
 const LOAD_MS = { least: 50, most: 400 }
 const AT_ONCE = 24
 const REQUESTS_PER_CYCLE = 150
-/** So many starts find the store as the kill left it, before somebody looks at it and makes keys. */
+/** The number of starts on the store as the kill left it, before it is inspected and keys are made. */
 const CYCLES_PER_LOOK = 3
 const PRINT_EVERY = 30
 
@@ -103,7 +103,7 @@ class KillRun {
     await load
   }
 
-  /** By chance, and yet of all lengths, however few cycles there are. */
+  /** Random, and yet of all lengths for any number of cycles. */
   private lifetimeMs(cycle: number): number {
     const part = (cycle + new SeededRandom({ seed: this.seed, number: -1 - cycle }).throw()) / this.options.cycles
     return LOAD_MS.least + part * (LOAD_MS.most - LOAD_MS.least)
@@ -156,7 +156,7 @@ export const kills: ProofRow = {
         print,
       }),
       problemFigure("budgets overspent", { problems: overBudget(evidence), print }),
-      // In a few seconds no stream is long enough to have told what it owes.
+      // In a few seconds no stream is long enough to have a known debt.
       ...(short ? [] : [{ what: "holds left open with a lower bound", seen: bounded(evidence), atLeast: 1 }]),
       {
         what: `the control: billed, and not in the ledger, of ${control.bills.length}`,

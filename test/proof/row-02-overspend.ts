@@ -92,7 +92,7 @@ async function runRaces(stage: RaceStage, tally: RaceTally): Promise<FundingSour
   return fundings
 }
 
-/** Whether another gateway that is started on the same store ends, and says why: 1 or 0. */
+/** Whether another gateway on the same store ends with a message: 1 or 0. */
 async function keptOut({ folder }: RunningGateway, dataDir: string): Promise<number> {
   const { code, stderr } = await runCommand(["serve", "--port", "0", "--admin-port", "0", "--data", dataDir], {
     folder,
@@ -132,7 +132,7 @@ function bookFigures(books: OfflineLedger, fundings: readonly FundingSource[]): 
   ]
 }
 
-/** What its keys have cost beyond what it was worth; less than 0 where something is left. */
+/** The cost of its keys above its worth; negative if some is left. */
 function overspentNano({ entries }: OfflineLedger, { keys, worthNano }: FundingSource): bigint {
   const ids = new Set(keys.map(({ id }) => id))
   const charged = entries.filter(({ key }) => key !== null && ids.has(key))

@@ -125,7 +125,7 @@ function isFair({ bill, receipt, heard }: ChargedCall): boolean {
   return charged >= least - slack && charged <= most + slack
 }
 
-/** What the events say, of whichever protocol. */
+/** The text of the events, in any protocol. */
 function wordsIn(text: string): string {
   const pieces = text.matchAll(/"(?:content|delta|text)":"((?:[^"\\]|\\.)*)"/g)
   return [...pieces].map(([, piece]) => JSON.parse(`"${piece}"`)).join("")

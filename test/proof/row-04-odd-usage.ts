@@ -86,5 +86,5 @@ export const oddUsage: ProofRow = {
   },
 }
 
-/** The simulator says no less than who it is, what it heard, and that nobody was called. */
+/** The simulator's text names itself, the prompt, and that no provider was called. */
 const SHORTEST = 31

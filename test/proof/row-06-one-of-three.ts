@@ -6,7 +6,7 @@ import { ANSWERS, type ProviderLabel, ThreeProviders, type TimedCall } from "./t
 
 const PER_SECOND = 100
 const BAD: ProviderLabel = "one"
-/** By then whoever is down, or slow, is not asked any more. */
+/** By then a provider that is down or slow is not called any more. */
 const OUT_MS = 2000
 const BACK_MS = 30_000
 const SLOW_MS = 3000
@@ -41,7 +41,7 @@ class BadDay {
     return calls
   }
 
-  /** How many calls it gets from 2 s on, of all that are made then. */
+  /** The number of calls it gets from 2 s on, and of all calls then. */
   async callsOnceOut(script: UpstreamScript, { warmUp, out }: PhaseLengths, routing?: string): Promise<number> {
     const { hosts } = this.stage
     await this.load(warmUp, routing)
@@ -52,7 +52,7 @@ class BadDay {
     return (100 * (hosts[BAD].requests.length - before)) / calls.length
   }
 
-  /** How long after it works again it answers again; undefined where it does not. */
+  /** The time from its recovery to its next answer; undefined without one. */
   async backAfter(): Promise<number | undefined> {
     this.stage.hosts[BAD].script = ANSWERS
     const at = performance.now()

@@ -22,7 +22,7 @@ const FIRST_ERRORS: Readonly<Record<WireDialect["name"], string>> = {
   "gemini array": "",
 }
 
-/** A host that speaks every protocol, and errs in a share of its streams. */
+/** A host of every protocol that fails in a share of its streams. */
 class FirstEventHost {
   began = 0
   erred = 0
@@ -41,7 +41,7 @@ class FirstEventHost {
     reply.stream()
     if (this.random.chance(this.share)) {
       this.erred++
-      // Half of them say something first that is no word of an answer yet.
+      // Half of them send an opening event first.
       const openers = this.random.chance(0.5) ? dialect.events(TEXT).slice(0, dialect.openers) : []
       for (const event of [...openers, FIRST_ERRORS[dialect.name]]) await reply.write(event)
     } else {
@@ -51,7 +51,7 @@ class FirstEventHost {
   }
 }
 
-/** Every host as a provider of each vendor's protocol, so that each client finds three that speak its own. */
+/** Every host as a provider of each vendor's protocol, so that each client has three of its own. */
 function configFor(origins: readonly string[]): string {
   const entries = origins.flatMap((origin, index) => [
     [

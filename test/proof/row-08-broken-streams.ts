@@ -11,7 +11,7 @@ import { dialectAt, type WireDialect } from "./wire-dialects.ts"
 
 const TEXT = 'The quick brown fox says "zwölf" 😀 and jumps over the lazy dog.'
 const GARBAGE = Buffer.from("\u0000\xff}]<html>502 Bad Gateway</html>\n\n", "latin1")
-/** What a cut overtakes on its way is lost; so it waits until the bytes before it are there. */
+/** Bytes that a cut overtakes are lost, so it waits until the bytes before it have arrived. */
 const ARRIVAL_MS = 5
 const PATIENCE_MS = 20_000
 
@@ -40,7 +40,7 @@ function streamOf({ events, dispensable }: WireDialect): RecordedStream {
   return { events: texts.map((text) => Buffer.from(text)), length, wholeAt: Buffer.byteLength(needed.trimEnd()) }
 }
 
-/** The question says how and where the stream shall die: `die reset at 17`. */
+/** The request names the break of the stream: `die reset at 17`. */
 const dying: UpstreamScript = async (request, reply) => {
   const [, how = "", place = ""] = /die (\w+) at (\d+)/.exec(request.body.toString()) ?? []
   const { events } = streamOf(dialectAt(request.path))
@@ -90,7 +90,7 @@ function casesOf(hows: readonly string[], count: number): BrokenStreamCase[] {
   })
 }
 
-/** OpenAI's library writes every event it cannot read to the console, beside raising it. */
+/** OpenAI's library prints every event it cannot read to the console, in addition to raising an error. */
 async function muted<Result>(act: () => Promise<Result>): Promise<Result> {
   const { error } = console
   console.error = () => {}

@@ -8,7 +8,7 @@ import { ScriptedUpstream, type UpstreamReply, type UpstreamScript } from "../st
 import type { ProofFigure, ProofRow } from "./row.ts"
 import { ask, dialectAt, WIRE_DIALECTS, type WireDialect } from "./wire-dialects.ts"
 
-/** How late an error and the release of a socket may come. */
+/** The tolerance for an error and for the release of a socket. */
 const SLACK_MS = 500
 /** Clocks are read in two places. */
 const EARLY_MS = 50
@@ -19,7 +19,7 @@ interface UpstreamStall {
   readonly streamed: boolean
   readonly model: "test/model" | "test/thinker" | "test/far"
   readonly limitMs: number
-  /** What the provider does; resolves when its silence begins, where the limit counts from then. */
+  /** The provider's behaviour; resolves when its silence begins, if the limit counts from then. */
   act?(reply: UpstreamReply, dialect: WireDialect): void | Promise<void>
   readonly countsFrom: "question" | "silence"
 }
@@ -118,13 +118,13 @@ const DEFAULTS: readonly UpstreamStall[] = [...connecting(5000), ...firstEvents(
 interface StallOutcome {
   readonly stall: UpstreamStall
   readonly dialect: WireDialect
-  /** By how much the error came after its limit; negative where before. */
+  /** The delay of the error after its limit; negative if before. */
   readonly lateMs: number
   readonly reported: boolean
   readonly freed: boolean
 }
 
-/** One provider for all: each question says which stall it is about. */
+/** One provider for all: each request names its stall. */
 class StallingHost {
   private readonly stalls: UpstreamStall[] = []
   private readonly replies: UpstreamReply[] = []
@@ -176,7 +176,7 @@ const VENDORS = {
   "gemini array": "gemini",
 } as const
 
-/** Only where the client's protocol is spoken: at another host the wait would begin anew. */
+/** Only at hosts of the client's protocol: at another host the wait would start again. */
 function atOneHost(model: UpstreamStall["model"], { name }: WireDialect): string {
   return `${model === "test/far" ? "far" : "near"}-${VENDORS[name]}/${model}`
 }

@@ -94,7 +94,7 @@ function among(ports: readonly number[]): KernelSocket[] {
   return kernelSockets().filter(({ localPort, remotePort }) => ports.includes(localPort) || ports.includes(remotePort))
 }
 
-/** What the kernel holds on the way from the provider to the readers. */
+/** Bytes in the kernel between the provider and the readers. */
 function queued(ports: readonly number[]): number {
   return among(ports).reduce((sum, { sendQueue, receiveQueue }) => sum + sendQueue + receiveQueue, 0)
 }
@@ -104,12 +104,12 @@ async function untilStill(host: EndlessHost): Promise<void> {
 }
 
 interface HeldBytes {
-  /** By the gateway, for each stream. */
+  /** Bytes held by the gateway, per stream. */
   readonly ownKib: number
   readonly kernelMib: number
 }
 
-/** What was written and is neither in the kernel's queues nor with a reader is in the gateway. */
+/** Bytes that were written and are neither in the kernel's queues nor with a reader are in the gateway. */
 async function held(host: EndlessHost, gatewayUrl: string, count: number): Promise<HeldBytes> {
   await untilStill(host)
   const kernel = queued([host.port, Number(new URL(gatewayUrl).port)])
@@ -158,7 +158,7 @@ export const slowReaders: ProofRow = {
   },
 }
 
-/** As in a real one, where silence may last 30 s; here it may a second, and the connection's end takes some more. */
+/** As in production, where a reader may stall for 30 s; here for a second, and closing takes some more. */
 async function scaledCut(count: number): Promise<number> {
   const host = await EndlessHost.start(count)
   const config = upstreamConfig(host.baseUrl)

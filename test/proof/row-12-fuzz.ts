@@ -22,7 +22,7 @@ const SHOWN_BYTES = 6000
 const MAX_FAILURES = 20
 const FAULTS = ["uncaught-exception", "unhandled-rejection", "observer-failed", "administration-failed"]
 
-/** Runs cases until the time is up; tells of each that failed how it can be had again. */
+/** Runs cases until the time is up; prints how to reproduce each failure. */
 class FuzzRun {
   cases = 0
   failures = 0

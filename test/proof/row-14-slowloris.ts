@@ -10,7 +10,7 @@ import { percentile } from "./watch-gateway.ts"
 const BYTE_EVERY_MS = 1000
 const BEGIN_WITHIN_MS = 2000
 const GIVE_UP_MS = 30_000
-/** Below this a percentile says more of the machine than of the gateway. */
+/** Below this a percentile shows the machine rather than the gateway. */
 const FLOOR_MS = 5
 
 export const slowloris: ProofRow = {
@@ -24,7 +24,7 @@ export const slowloris: ProofRow = {
       const alone = await waitsDuring(gateway.url, () => setTimeout(short ? 2000 : 10_000))
       const cuts: number[] = []
       const waits = await waitsDuring(gateway.url, async () => {
-        // They are strangers to each other: nobody waits for the others to begin.
+        // The clients are independent: none waits for the others to begin.
         const drips = Array.from({ length: count }, async (_, at) => {
           await setTimeout((at / count) * BEGIN_WITHIN_MS)
           return drip(gateway, at)

@@ -63,7 +63,7 @@ function* namedAttacks(forms: readonly string[]): Generator<DestinationAttack> {
   }
 }
 
-/** What a message may hold, and a provider may fetch; the gateway may not. */
+/** Addresses in a message that a provider may fetch and the gateway may not. */
 function* mediaAttacks(forms: readonly string[]): Generator<DestinationAttack> {
   for (const form of forms) {
     for (const route of MODEL_ROUTES) yield { route, body: (sound) => withMedia(sound, form) }
@@ -101,7 +101,7 @@ function* redirectAttacks(forms: readonly string[], step: number): Generator<Des
   }
 }
 
-/** What a connection itself may say of where it wants to. */
+/** Destinations in the connection itself. */
 function rawAttacks(forms: readonly string[], key: string): string[] {
   const body = JSON.stringify({ model: "test/model", messages: [{ role: "user", content: "hi" }] })
   const lines = (host: string) =>
@@ -124,7 +124,7 @@ function rawAttacks(forms: readonly string[], key: string): string[] {
   })
 }
 
-/** What the configured provider saw that it should not have. */
+/** Forbidden values that reached the configured provider. */
 class DestinationWitness {
   calls = 0
   strangers = 0
@@ -181,7 +181,7 @@ export const destinations: ProofRow = {
       print(`answers by status: ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")}`)
       const { connections, bytes } = trap
       const { calls, strangers } = witness
-      // The trap must be one: where an administrator says so, the gateway goes there.
+      // The trap works: with an administrator's permission the gateway connects to it.
       await gateway.chat({ model: "test/far", messages: [{ role: "user", content: "hi" }] })
       const wished = trap.connections - connections
       return [

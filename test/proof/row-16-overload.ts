@@ -8,7 +8,7 @@ import type { ProofFigure, ProofRow } from "./row.ts"
 import { HostTheft, OwnStalls, percentile } from "./watch-gateway.ts"
 import { chat, ask as say } from "./wire-dialects.ts"
 
-/** Where the host of this machine took more of its time, what took how long tells nothing of the gateway. */
+/** If the machine's host took more of its time, durations show nothing about the gateway. */
 const MOST_STOLEN = 0.02
 const OFFERED_PER_SECOND = 400
 const TICK_MS = 10
@@ -35,7 +35,7 @@ interface OverloadAnswer {
   readonly isJudged: boolean
 }
 
-/** How many requests each key asks while the others ask theirs. */
+/** The number of requests of each key while the others send theirs. */
 type ShareList = readonly number[]
 const EVEN: ShareList = [1, 1, 1, 1]
 const GREEDY: ShareList = [47, 1, 1, 1]
@@ -81,7 +81,7 @@ class OverloadRun {
     return this.upstream.requests.length
   }
 
-  /** As its own metrics say. */
+  /** The value in the gateway's own metrics. */
   async shed(): Promise<number> {
     const families = parseExposition(await (await this.gateway.administer("/metrics")).text())
     const samples = families.get("trivium_shed_total")?.samples ?? []
@@ -160,7 +160,7 @@ export const overload: ProofRow = {
 
 interface OverloadTiming {
   readonly scale: OverloadScale
-  /** Of shed answers. */
+  /** The reasons of shed answers. */
   readonly waits: readonly number[]
   /** The share of shed answers that these are, of 1. */
   readonly judged: number
@@ -185,7 +185,7 @@ function leastShare(even: readonly OverloadAnswer[]): number {
   return (Math.min(...perKey) / even.filter(isAnswered).length) * 100
 }
 
-/** Of the keys beside it, each asks for less than its share. */
+/** Each of the other keys uses less than its share. */
 function greedyFigures(greedy: readonly OverloadAnswer[]): ProofFigure[] {
   const modest = greedy.filter(({ key }) => key > 0)
   const answered = (modest.filter(isAnswered).length / modest.length) * 100

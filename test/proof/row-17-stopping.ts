@@ -17,7 +17,7 @@ import { ask, WIRE_DIALECTS, type WireDialect } from "./wire-dialects.ts"
 
 const HOSTS = 3
 const CLIENTS = 16
-/** While nobody listens, or who does is stopping. */
+/** The pause while no gateway listens, or one is stopping. */
 const PAUSE_MS = 30
 
 /** Calls a model of its own, so that what is billed for it is known, with a key of its own, so that what is booked is. */
@@ -37,7 +37,7 @@ interface StoppingClient {
 interface StoppingAnswer {
   readonly requestId: string
   readonly isWhole: boolean
-  /** As a unary answer's header says. */
+  /** The cost in a unary answer's header. */
   readonly cost: string | null
   readonly text: string
 }
@@ -63,7 +63,7 @@ interface GatewayLifetimes {
 
 /** With what a gateway takes to stop, and the next to start, about 20 s from signal to signal. */
 const WHOLE: GatewayLifetimes = { lifetimesMs: Array.from({ length: 8 }, () => 14_000), signal: "SIGTERM" }
-/** The grace of SIGTERM alone takes 5 s; SIGINT has none, and so nobody can heed a warning. */
+/** The grace of SIGTERM alone takes 5 s; SIGINT has none, so that no client can react in time. */
 const SHORT: GatewayLifetimes = { lifetimesMs: [1000, 800], signal: "SIGINT" }
 
 class StoppingRun {
@@ -172,7 +172,7 @@ async function askOnce(
   }
 }
 
-/** How a stream says that nothing more will come. */
+/** The end of a stream. */
 const ENDINGS: Readonly<Record<WireDialect["name"], RegExp>> = {
   chat: /^data: \[DONE\]$/m,
   responses: /^event: response\.(completed|incomplete)$/m,
@@ -192,7 +192,7 @@ function isJson(text: string): boolean {
 
 interface StoppingEvidence {
   readonly clients: readonly StoppingClient[]
-  /** Of each host. */
+  /** The bills of each host. */
   readonly bills: readonly (readonly SimulatedCharge[])[]
   readonly books: OfflineLedger
 }
@@ -202,7 +202,7 @@ const costOf = ({ input_tokens, output_tokens }: SimulatedCharge) =>
 
 const sorted = (amounts: readonly bigint[]) => amounts.toSorted((one, other) => Number(one - other)).join(" ")
 
-/** What each client has of whole answers, what its model was billed for, and what its key has paid: one for one. */
+/** The whole answers of each client, the bills of its model and the payments of its key match one for one. */
 function unequal({ clients, bills, books }: StoppingEvidence): string[] {
   const billed = Map.groupBy(bills.flat(), ({ model }) => model)
   const booked = Map.groupBy(books.entries, ({ key }) => key)

@@ -92,7 +92,7 @@ async function whoEnters(base: string, doors: readonly GuardedRoute[], roles: Ro
   return found
 }
 
-/** What is refused for its body, or for what it names, has been let in. */
+/** A rejection for the body, or for an unknown name, comes after authentication. */
 async function enters(
   base: string,
   { method, path }: GuardedRoute,

@@ -7,9 +7,9 @@ import { OtlpCollector } from "../telemetry/collector.ts"
 import type { ProofRow } from "./row.ts"
 import { dialectAt, WIRE_DIALECTS, type WireDialect } from "./wire-dialects.ts"
 
-/** Each has a word of its own, so that a hit says where it came from. */
+/** Each canary has a word of its own, so that a hit shows its origin. */
 const canary = (of: string) => `canary-${of}-5d1c7e`
-/** What not even the caller may read in an answer. */
+/** Canaries that not even the caller may read in an answer. */
 const NOT_IN_ANSWERS = [/canary-(credential|kept|collector|organisation)-5d1c7e/, /tra_[0-9A-Za-z]{20}/]
 /** Files that hold a secret of the gateway's own, for its owner alone. */
 const OWN_SECRETS = ["secret", "admin-key"]
@@ -139,14 +139,14 @@ function call(
   return textOf(fetch(url + dialect.path(model, streamed), { method: "POST", headers, body }))
 }
 
-/** Headers and body; a connection that breaks has said what it said. */
+/** Headers and body, up to a break of the connection. */
 async function textOf(answer: Promise<Response>): Promise<string> {
   const { headers, body } = await answer
   let text = JSON.stringify([...headers])
   try {
     for await (const piece of body ?? []) text += Buffer.from(piece).toString("latin1")
   } catch {
-    // What came before counts.
+    // Bytes before the break count.
   }
   return text
 }

@@ -16,10 +16,10 @@ const OUTAGES_PER_RUN = 4
 /** Longer than the last byte of an answer waits for the store. */
 const LONG_OUTAGE_MS = 2500
 const MOST_OUTAGE_MS = 6000
-/** How far the store may come beyond what it has written already. */
+/** The growth of the store after which it fails. */
 const ROOM_BYTES = 64 * 1024
 const RESUMES_MS = 10_000
-/** What a caller may be told while the store is lost, or because of its own balance. */
+/** The errors a caller may get while the store fails, or because of its own balance. */
 const HONEST = ["store_unavailable", "insufficient_balance", "budget_exceeded"]
 
 export const storeLoss: ProofRow = {
@@ -91,7 +91,7 @@ function underWayFigures(seen: LossSeen, evidence: readonly InvariantEvidence[])
   ]
 }
 
-/** A running gateway's lock cannot be taken from it; one that starts finds a store that is locked, and says so. */
+/** A running gateway's lock cannot be taken; a starting one reports a locked store. */
 async function lockFigures(): Promise<ProofFigure[]> {
   const folder = mkdtempSync(join(tmpdir(), "trivium-locked-"))
   const dataDir = join(folder, "data")

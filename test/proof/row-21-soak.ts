@@ -11,7 +11,7 @@ const CALLERS = 40
 const LEAVING = 0.05
 const FAILING = 0.05
 const SAMPLE_MS = 1000
-/** Of the time: until compilers and caches have settled. */
+/** The share of the time until compilers and caches have settled. */
 const SETTLING = 0.25
 
 const FAULTS = ["status-500", "status-429", "cut-after-3", "reset-after-3", "garbage-after-2", "error-after-0", "html"]
@@ -70,7 +70,7 @@ export const soak: ProofRow = {
         `${tally.calls} calls, ${tally.left} left, ${tally.failed} failed upstream; idle again at ${gateway.memoryMb.toFixed(1)} MB`,
       )
       return [
-        // In a few seconds it says nothing.
+        // In a few seconds it means nothing.
         ...(short ? [] : [{ what: "slope of memory", seen: slope(settled), atMost: 0.5, unit: "MB per minute" }]),
         { what: "memory at its most", seen: Math.max(...samples.map(([, mb]) => mb)), atMost: 300, unit: "MB" },
         { what: "calls", seen: tally.calls, atLeast: short ? 500 : 100_000, needsQuiet: true },
@@ -117,7 +117,7 @@ function descriptors(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length
 }
 
-/** Of the straight line that fits best. */
+/** The slope of the regression line. */
 function slope(points: readonly (readonly [number, number])[]): number {
   const mean = (at: 0 | 1) => points.reduce((sum, point) => sum + point[at], 0) / points.length
   const [x, y] = [mean(0), mean(1)]

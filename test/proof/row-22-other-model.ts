@@ -34,7 +34,7 @@ const LIMITS = ["max_tokens", "max_completion_tokens", "max_output_tokens", "max
 const LISTS = ["models", "fallbacks", "route", "preset", "plugins", "extra_body", "compound_custom", "provider_options"]
 const OBJECTS = ["file_id", "file_ids", "container_id", "vector_store_ids", "cached_content"]
 
-/** Members to put beside those of a sound body, as JSON text. */
+/** Members to add to those of a sound body, as JSON text. */
 function* members(): Generator<string> {
   for (const name of spellings("model")) yield `"${name}":"${DEAR}"`
   for (const name of LIMITS) {
@@ -73,7 +73,7 @@ function* attacks(): Generator<ModelAttack> {
   }
 }
 
-/** A model beside the one that the key may call. */
+/** A model other than the one that the key may call. */
 const DEAR_MODEL = `
   - { id: test/dear, kind: chat, context_window: 1000, max_output_tokens: 100, pricing: { input: "100", output: "200" },
       targets: [{ provider: openai-like, model: ${DEAR} }, { provider: anthropic-like, model: ${DEAR} },

@@ -13,7 +13,7 @@ const WORTH_NANO = 50_000_000n
 const NANO_PER_TOKEN = 10_000n
 const SHAPES = ["unary", "stream", "silent reasoning"] as const
 const LATER_CALLS = 10
-/** So many times as many calls are made as are under way at once. */
+/** The number of calls made, as a multiple of the concurrent ones. */
 const WAVES = 3
 
 interface WrittenLimit {
@@ -69,7 +69,7 @@ function casesOf(short: boolean): LimitCase[] {
       SHAPES.flatMap((shape) => fundings.map((funding) => ({ limit, shape, funding, isHonest }))),
     ),
   )
-  // A host that keeps to limits is asked by those who may never owe anything, and who write one.
+  // A host that obeys limits serves keys with a strict balance, which set a limit.
   const meant = all.filter(
     ({ isHonest, funding, limit }) => !isHonest || (funding.strict && !limit.what.includes("no limit")),
   )
@@ -98,7 +98,7 @@ interface LimitResult {
   readonly beyondNano: bigint
   /** Billed beyond what was there at all. */
   readonly overNano: bigint
-  /** Of the calls that were answered whole: billed, and neither paid nor owed. */
+  /** Calls answered whole that were billed, and are neither paid nor owed. */
   readonly lostNano: bigint
   readonly whole: number
   readonly late: number
@@ -129,7 +129,7 @@ function positive(nano: bigint): bigint {
   return nano > 0n ? nano : 0n
 }
 
-/** What is left, less what is owed. */
+/** The balance less the debt. */
 async function standing(gateway: RunningGateway, funding: FundingSource): Promise<bigint> {
   const headers = { authorization: `Bearer ${funding.key(0)}` }
   const status = (await (await fetch(`${gateway.url}/v1/key`, { headers })).json()) as { debt?: string }

@@ -20,7 +20,7 @@ const BALANCE_USD = "5"
 const BALANCE_NANO = 5_000_000_000n
 const TENANT = "payer"
 
-/** Each holds 4,096 tokens, since nobody says how long an answer may be. */
+/** Each holds 4,096 tokens, since the requests set no output limit. */
 const configOf = (baseUrl: string) => `
 providers:
   held: { type: openai-compatible, base_url: "${baseUrl}", api_key: "upstream-credential" }
@@ -37,7 +37,7 @@ class SuspenseRun {
   kills = 0
   underWay = 0
   suspendedNano = 0n
-  /** What the tenant has too little, and too much, once all is returned: after every kill, in nano-USD. */
+  /** The tenant's shortfall and surplus after everything is returned, after every kill, in nano-USD. */
   missingNano = 0n
   surplusNano = 0n
   leftInSuspense = 0

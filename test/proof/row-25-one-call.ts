@@ -8,7 +8,7 @@ import type { ProofFigure, ProofRow } from "./row.ts"
 
 interface KillCase {
   readonly what: string
-  /** How long the provider works on a call before it dies without a byte. */
+  /** The time that the provider works on a call before it closes without a byte. */
   readonly afterMs: () => number
   /** Which of the requests for one call it kills: the first, or all. */
   readonly kills: "first" | "all"
@@ -31,7 +31,7 @@ const KEPT_CONNECTIONS = 4
 /** Long enough for the connections of calls that have just been answered to be idle. */
 const WARM_MS = 50
 
-/** A provider that answers what warms its connections, and kills calls as its case says. */
+/** A provider that answers warm-up calls, and kills calls as its case requires. */
 class KillingHost {
   private readonly sends = new Map<string, number>()
 

@@ -8,7 +8,7 @@ import { faultsLogged, watch } from "./watch-gateway.ts"
 
 const MIB = 1024 * 1024
 const ANNOUNCED = 32 * MIB
-/** What each hog sends at once: together far more than the gateway holds. */
+/** The bytes that each hog sends at once: together far more than the gateway's budget. */
 const AT_ONCE = 30 * MIB
 /** Just enough to count as a body on its way. */
 const DRIP_BYTES = 20 * 1024

@@ -24,7 +24,7 @@ type ReloadAction = (storm: ReloadStorm) => void | Promise<void>
 
 const write: ReloadAction = ({ file, next }) => writeFileSync(file, next())
 
-/** What is in the file's place for a while, then gone again. */
+/** Content that replaces the file for a while. */
 function instead(put: (file: string) => void): ReloadAction {
   return async (storm) => {
     const { file, random } = storm
@@ -102,7 +102,7 @@ async function run(gateway: RunningGateway, { baseUrl, short }: { baseUrl: strin
   return { answers, written, lastHolds: await lastHolds(gateway, { file: storm.file, baseUrl }) }
 }
 
-/** Whether what stands at the end takes effect, whatever went before. */
+/** Whether the final content takes effect after any previous ones. */
 async function lastHolds(gateway: RunningGateway, { file, baseUrl }: { file: string; baseUrl: string }) {
   writeFileSync(file, upstreamConfig(baseUrl).replace("id: test/model", "id: last/model"))
   const call = () => gateway.chat({ model: "last/model", messages: [{ role: "user", content: "hi" }] })

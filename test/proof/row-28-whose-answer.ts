@@ -16,7 +16,7 @@ interface TenantKey {
 /** A call that is not over by then has failed, whatever it waits for. */
 const PATIENCE_MS = 20_000
 
-/** Callers of one gateway, and what they were told. */
+/** Callers of one gateway, and their answers. */
 class TenantCallers {
   answered = 0
   readonly unanswered: string[] = []
@@ -34,7 +34,7 @@ class TenantCallers {
   async call(caller: TenantKey, { words = "", stream = false } = {}): Promise<void> {
     const id = `${caller.tenant}/${++this.calls}`
     const { ok, text } = await this.ask(caller.key, { content: `<${id}> ${words}`, stream }).catch(() => UNANSWERED)
-    // What belongs to another call may also be quoted in an error, or stand behind the answer.
+    // Content of another call may also be quoted in an error, or follow the answer.
     const owners = [...text.matchAll(/<(?:stray of )?([^<>"/]+)\/(\d+)>/g)].map(([, tenant, call]) => ({
       tenant,
       call,
@@ -102,7 +102,7 @@ async function onStage<Result>(
   }
 }
 
-/** Late answers come within the second in which a connection is nobody else's. */
+/** Late answers arrive within the second in which a connection is not handed over. */
 const LATEST_MS = 900
 
 /** Half of the answers come twice. */

@@ -35,7 +35,7 @@ function configOf(floods: FloodHost, neighbours: ScriptedUpstream): string {
   ].join("\n")
 }
 
-/** A provider that says a word now and then. */
+/** A provider that sends some text now and then. */
 async function soundHost(): Promise<ScriptedUpstream> {
   return ScriptedUpstream.start(async (_, reply) => {
     reply.stream()

@@ -19,7 +19,7 @@ interface FileLoss {
   readonly what: string
   /** Done to a folder that a killed gateway left; `old` is a copy of it from before. */
   readonly inflict: (dataDir: string, old: string) => void
-  /** What the refusal has to say. */
+  /** A pattern of the refusal's message. */
   readonly message: RegExp
 }
 
@@ -145,7 +145,7 @@ class LostFiles {
     if (again === "") this.accepted++
   }
 
-  /** What a gateway that does not start says; nothing where it does. */
+  /** The message of a gateway that does not start; empty if it does. */
   private async refusal(dataDir: string): Promise<string> {
     try {
       await (await RunningGateway.start({ config: this.config, dataDir })).stop()

@@ -10,7 +10,7 @@ const FILLER = new URL("./store-filler.ts", import.meta.url).pathname
 const OPENER = new URL("./store-opener.ts", import.meta.url).pathname
 const OPENINGS = 5
 const MOST_MS = 500
-/** Of texts, for each hold that is found open or behind in its row. */
+/** Text searches per open or outdated hold. */
 const MOST_SEARCHES = 20_000
 
 interface StoreOpening {
@@ -52,7 +52,7 @@ function figuresOf(openings: readonly StoreOpening[], short: boolean): ProofFigu
   ]
 }
 
-/** What it printed; it ends by being killed. */
+/** Its output; it ends by being killed. */
 async function run(words: readonly string[]): Promise<string> {
   const child = Bun.spawn([process.execPath, ...words], { stdout: "pipe", stderr: "inherit" })
   const output = await new Response(child.stdout).text()

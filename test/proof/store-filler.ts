@@ -8,9 +8,9 @@ const [storePath = "", entries = ""] = process.argv.slice(2)
 const wanted = Number(entries)
 const CROWD = 2000
 const FEW = 8
-/** So many entries are booked one by one before the end: about as many as wait to be folded. */
+/** The number of entries booked one by one before the end: about as many as wait to be flushed. */
 const LAST_ALONE = Math.min(25_000, wanted / 2)
-/** How many of the crowd are under way when the end comes. */
+/** The number of concurrent callers when the end comes. */
 const LEFT_OPEN = 500
 const KEYS = 200
 

@@ -3,7 +3,7 @@
 import { Ledger } from "../../src/ledger/ledger.ts"
 import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 
-/** How often a text was looked through for another. */
+/** The number of text searches. */
 let searches = 0
 const { indexOf } = String.prototype
 String.prototype.indexOf = function (this: string, ...given: Parameters<typeof indexOf>) {

@@ -7,7 +7,7 @@ export type ProviderLabel = (typeof NAMES)[number]
 
 export const ANSWERS: UpstreamScript = (_, reply) => reply.json(completion("Hello."))
 
-/** What became of one request. */
+/** The outcome of one request. */
 export interface TimedCall {
   /** On the clock of `performance.now`. */
   readonly at: number
@@ -38,12 +38,12 @@ export class ThreeProviders {
     return new ThreeProviders(hosts, await RunningGateway.start({ config }))
   }
 
-  /** How often the hosts were called so far. */
+  /** The number of calls to the hosts so far. */
   get calls(): number {
     return NAMES.reduce((sum, name) => sum + this.hosts[name].requests.length, 0)
   }
 
-  /** So many requests a second, for so long; resolves when all have ended. */
+  /** Sends requests at this rate for this time; resolves when all have ended. */
   async load(perSecond: number, { seconds, routing }: { seconds: number; routing?: string }): Promise<TimedCall[]> {
     const pending: Promise<TimedCall>[] = []
     const began = performance.now()

@@ -7,39 +7,39 @@ import { withOfflineAdmin } from "./offline-ledger.ts"
 import { runConcurrently } from "./run-concurrently.ts"
 import type { SeededRandom } from "./seeded-random.ts"
 
-/** In nano-USD for a token, as the configuration says in USD for a million. */
+/** Prices in nano-USD per token; the configuration has them in USD per million. */
 export const INPUT_NANO = 1000n
 export const OUTPUT_NANO = 2000n
 
-/** What the keys of a tenant with a balance, or with a budget for the day, have to spend together. */
+/** The funds of a tenant's keys together, as a balance or as a daily budget. */
 const SHARED_USD = "0.05"
 export const SHARED_NANO = 50_000_000n
 /** Tenants with a budget are named so. */
 export const FRUGAL = "frugal"
 
 export interface TracedRequest {
-  /** Of its model at the upstream. */
+  /** The name of its model at the upstream. */
   readonly name: string
   readonly keyId: string
   readonly key: string
   readonly protocol: ProtocolName
   readonly stream: boolean
   readonly text: string
-  /** How fast the upstream answers, in the simulator's words. */
+  /** The upstream's speed, in the simulator's words. */
   readonly words: string
-  /** The one protocol that the upstream speaks for it; all where it is absent. */
+  /** The upstream's protocol for it; all if absent. */
   readonly upstream: ProtocolName | undefined
   /** When the client leaves, if it does. */
   readonly leavesAfterMs: number | undefined
   seen: ClientObserved
 }
 
-/** What the client saw of it. */
+/** The client's result. */
 interface ClientObserved {
   readonly how: "unasked" | "refused" | "whole" | "broken" | "left"
   readonly status?: number
   readonly requestId?: string
-  /** As the answer's header says; null where it has none. */
+  /** The cost in the answer's header; null if it has none. */
   readonly cost?: string | null
   readonly code?: string
 }
@@ -125,7 +125,7 @@ export function tracedRequestsConfig(origin: string, tracedRequests: readonly Tr
   return ["providers:", everywhere, ...only, "models:", ...models, ""].join("\n")
 }
 
-/** What the simulator has billed, in a file that it has finished. */
+/** The simulator's bills, from a finished file. */
 export function readSimulatedCharges(file: string): SimulatedCharge[] {
   const lines = readFileSync(file, "utf8").trimEnd().split("\n")
   return lines.map((line) => JSON.parse(line))
@@ -172,7 +172,7 @@ export async function runTracedRequest(tracedRequest: TracedRequest, url: string
   }
 }
 
-/** How a stream of each protocol says that nothing more will come. */
+/** The end of a stream in each protocol. */
 const TERMINALS: Readonly<Record<ProtocolName, RegExp>> = {
   "openai-chat": /^data: \[DONE\]$/m,
   "openai-responses": /^event: response\.(completed|incomplete)$/m,

@@ -57,7 +57,7 @@ const REBINDING = [
   "xn--pnai-ndab.trivium.invalid",
 ]
 
-/** Where clouds keep what only their own machines may read, and other places inside. */
+/** Metadata addresses of clouds, and other internal addresses. */
 const INSIDE = [
   "169.254.169.254/latest/meta-data/iam/security-credentials/",
   "169.254.169.254/latest/api/token",
@@ -120,7 +120,7 @@ const DISGUISES = [
   "",
 ]
 
-/** What stands around the trap's host and port so that a careless reader sees another one. */
+/** Text around the trap's host and port that misleads a careless parser. */
 function tricks(at: string): string[] {
   const safe = "api.openai.com"
   return [

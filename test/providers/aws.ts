@@ -7,7 +7,7 @@ export interface AwsCredential {
   readonly secretAccessKey: string
 }
 
-/** What is wrong with a request's signature; undefined when nothing is. */
+/** The fault of a request's signature; undefined if it is valid. */
 export function signatureFault(request: ReceivedRequest, credential: AwsCredential): string | undefined {
   const { headers, method, path, body } = request
   const pattern =
@@ -80,7 +80,7 @@ export async function streamFramed(reply: UpstreamReply, events: readonly string
   for (const data of dataOf(events)) await reply.write(framedEvent(data))
 }
 
-/** An error as Bedrock tells it. */
+/** An error in Bedrock's form. */
 export function refuse(
   reply: UpstreamReply,
   status: number,

@@ -27,7 +27,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** What `trivium check` prints of each provider, and how it ends. */
+/** The output of `trivium check` for each provider, and its exit code. */
 async function check(providers: string) {
   writeFileSync(join(folder, "trivium.yaml"), `providers:\n${providers}`)
   const { code, stdout } = await runCommand(["check"], { folder })

@@ -27,7 +27,7 @@ export function keyFile(tokenUri: string): Record<string, string> {
 
 export class TokenOffice {
   readonly path = "/token"
-  /** What was wrong with each statement; undefined where nothing was. */
+  /** The fault of each assertion; undefined if it is valid. */
   readonly faults: (string | undefined)[] = []
   expiresIn = 3600
   /** Answers with this in place of a token. */

@@ -33,7 +33,7 @@ const wishes = fc.record({
   maxPrice: fc.option(fc.record({ prompt: fc.integer({ min: 0, max: 5 }) }), { nil: undefined }),
   requireParameters: fc.boolean(),
 })
-/** What happened before: at which place, with which account, and how it ended. */
+/** A past event: its target, its account, and its outcome. */
 const event = fc.record({
   model: fc.nat(MODELS.length - 1),
   provider: fc.nat(PROVIDERS.length - 1),
@@ -85,7 +85,7 @@ function stagedHealth(table: StagedTable, events: GeneratedInput["events"]): Sta
 
 const losesParameters = ({ account }: Target) => account.baseUrl.endsWith("/1")
 
-/** The wishes as they reach the plan: what is not asked for is not there. */
+/** The options that reach the plan, without undefined ones. */
 function definedOptions(generated: GeneratedInput["wishes"]): Partial<RoutingOptions> {
   return Object.fromEntries(Object.entries(generated).filter(([, value]) => value !== undefined))
 }
@@ -122,7 +122,7 @@ function always(check: (made: GeneratedPlan) => void): void {
 
 const nameOf = ({ account, upstreamModel }: Target) => `${upstreamModel} ${account.baseUrl}`
 
-/** All places that a name stands for, by what is written in the world alone. */
+/** All targets of a name, derived from the world alone. */
 function placesOf(name: string, { generated, table }: GeneratedPlan): Target[] {
   const models = name === GROUP.id ? GROUP.models : [name]
   return models.flatMap((model) => {

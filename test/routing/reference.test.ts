@@ -61,7 +61,7 @@ function staged(entries: readonly ReferenceEntry[]): { table: StagedTable; stage
   return { table, stage }
 }
 
-/** What would be asked, one after the other, and how it ends. */
+/** The targets that would be tried in order, and the end. */
 function walked(planned: readonly string[], replyOf: (name: string) => FailureKind | "answered") {
   const attempted: string[] = []
   let ending: ReferenceOutcome = "exhausted"

@@ -4,14 +4,14 @@ import type { FailureKind } from "../../src/routing/failure-kind.ts"
 
 export interface ReferenceTarget {
   readonly provider: string
-  /** How many credentials there are. */
+  /** The number of credentials. */
   readonly accounts: number
   readonly priority: number
   readonly weight: number
-  /** What it is asked in is what the client speaks. */
+  /** Whether it has the client's protocol. */
   readonly isAlike: boolean
   readonly price: number
-  /** Undefined where nobody has been there yet. */
+  /** Undefined without an answer so far. */
   readonly latencyMs: number | undefined
   readonly precision: "bf16" | "fp8" | "int4"
   readonly isOut: boolean
@@ -32,7 +32,7 @@ export function trials(entries: readonly ReferenceEntry[], strategy: RoutingStra
   }))
   const healthy = lists.filter(({ live }) => live.length > 0)
   const lost = lists.filter(({ live, all }) => live.length === 0 && all.length > 0)
-  // Everybody gets one; what is left of eight goes to the first who can use it, up to three.
+  // Each name gets one; the rest of eight goes to the first that can use it, up to three.
   let left = 8 - healthy.length - lost.length
   const tried = healthy.flatMap(({ live }) => {
     const more = Math.min(left, Math.min(3, live.length) - 1)

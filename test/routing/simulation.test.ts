@@ -11,9 +11,9 @@ interface PolicyWorth {
   /** Times what the oracle pays, and waits for the first token in the middle. */
   readonly cost: number
   readonly latency: number
-  /** Of the requests that somebody could have answered. */
+  /** The share of requests that some provider could have answered. */
   readonly availability: number
-  /** Of all requests. */
+  /** The share of all requests. */
   readonly unanswered: number
 }
 

@@ -7,10 +7,10 @@ import { seededChance } from "./seeded.ts"
 import { VirtualTime } from "./virtual-time.ts"
 import { PROVIDERS, ProviderWorld, type WorldProvider, type WorldRequest } from "./world.ts"
 
-/** What became of one request, and what would have become of it had all been known. */
+/** The outcome of one request, and the best possible one. */
 interface SimulatedResult {
   readonly startedAt: number
-  /** Undefined where nobody answered. */
+  /** Undefined if no provider answered. */
   provider: WorldProvider | undefined
   attempts: number
   firstTokenMs: number
@@ -82,7 +82,7 @@ export class RoutingSimulation {
     this.attempt([...attempts], { request, result })
   }
 
-  /** As the exchange does: who went out in the meantime is passed over, but for the last. */
+  /** As in the exchange: a target that went out of rotation meanwhile is skipped, except the last. */
   private attempt(attempts: PlannedTarget[], of: { request: WorldRequest; result: SimulatedResult }): void {
     const target = attempts.shift()
     if (!target) return

@@ -14,7 +14,7 @@ function billed() {
   return { send: createSimulator({ onCharge: log.add }), log, bills: () => log.charges }
 }
 
-/** What a call with these words is billed as, once it was read to its end. */
+/** The bill of a call with these words, after it was read to its end. */
 async function bill(question: SimulatorQuestion, words?: string): Promise<readonly SimulatedCharge[]> {
   const { send, bills } = billed()
   const answer = await simulated(question, { send, ...(words !== undefined && { words }) }).catch(() => undefined)
@@ -79,7 +79,7 @@ describe.each(SIMULATED_PROTOCOLS.map((each) => [each.name, each] as const))("%s
       const { send, bills } = billed()
       const abort = new Abort()
       const reader = (await simulated(stream, { send, abort })).body?.getReader()
-      // Google says eight tokens at once.
+      // Google sends eight tokens at once.
       const reads = protocol.name.startsWith("gemini") ? 2 : 9
       for (let at = 0; at < reads; at++) await reader?.read()
       const [whole] = await bill(stream)
@@ -157,7 +157,7 @@ test("every kind of answer adds up to its bill, streamed or not", async () => {
   ]
   for (const question of questions) {
     const [complete] = await bill(question)
-    // A fault after the last event is billed by what the events say one by one.
+    // A fault after the last event is billed by the events sent so far.
     const { chunks } = await readStream(await simulated(question))
     const [counted] = await bill(question, `reset-after-${chunks.length}`)
     expect(counted).toMatchObject({ ended: "fault", output_tokens: complete?.output_tokens })

@@ -254,7 +254,7 @@ describe.each(SIMULATED_PROTOCOLS.map((each) => [each.name, each] as const))("%s
       const answer = (await (await simulated(whole, { words })).json()) as Record<string, Record<string, unknown>>
       return answer[member]
     }
-    /** Of each event that has some, in order. */
+    /** The usage of each event that has some, in order. */
     const usagesIn = (text: string) =>
       eventsIn(text).flatMap((event) => {
         const holders = [event, event.message, event.response] as (Record<string, unknown> | undefined)[]

@@ -164,7 +164,7 @@ test("a stalled reader stalls only its own stream", async () => {
   for (let at = 0; at < 8; at++) await slow.send(requestText(long))
   expect((await post(unary)).status).toBe(200)
   await Bun.sleep(300)
-  // Of eight streams of 4 MB in one row the kernel takes the first few, and the rest is not made.
+  // Of eight pipelined streams of 4 MB the kernel takes the first few, and the rest is not produced.
   expect(log.charges.length - before).toBeLessThan(8)
   slow.readOn()
   await eventually(() => log.charges.length - before === 9, { withinMs: 10_000, what: "the rest" })
@@ -172,7 +172,7 @@ test("a stalled reader stalls only its own stream", async () => {
 })
 
 test("a caller that leaves is noticed at once, and pays for the output sent", async () => {
-  // It would go on for minutes: a machine that stands still for a moment does not end it.
+  // It would last for minutes: a short pause of the machine does not end it.
   const long = { ...chat, body: { ...chat.body, messages: [{ role: "user", content: "Write 2000 words" }] } }
   const words = { "x-simulate": "tokens-per-second-20" }
   for (const how of ["fin", "reset"] as const) {
@@ -185,7 +185,7 @@ test("a caller that leaves is noticed at once, and pays for the output sent", as
     await eventually(() => log.charges.length > before, { what: "the bill" })
     expect(performance.now() - left).toBeLessThan(1000)
     expect(lastBill()).toMatchObject({ ended: "client-gone", input_tokens: 3 })
-    // The first chunk says nothing, and some tokens may be on their way.
+    // The first chunk has no text, and some tokens may be in transit.
     expect(lastBill()?.output_tokens).toBeWithin(7, 30)
   }
 })

@@ -20,7 +20,7 @@ export interface ReadStream {
   /** Each read by itself. */
   readonly chunks: readonly string[]
   readonly text: string
-  /** What the reading failed with. */
+  /** The error of the reading. */
   readonly failure: unknown
 }
 

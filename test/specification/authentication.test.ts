@@ -35,7 +35,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-/** What a call and a listing with this key are answered. */
+/** The answers to a call and to a listing with this key. */
 async function answers(voice: ClientStyle, key: string): Promise<[Response, Response]> {
   return [await sendRequest(demo, voice, { key }), await list({ url: demo.url, key }, voice)]
 }

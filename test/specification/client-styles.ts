@@ -4,12 +4,12 @@ import type { RunningGateway } from "../stage/gateway.ts"
 export type SpecBody = Readonly<Record<string, unknown>>
 
 export interface ClientStyle {
-  /** As the specification calls it. */
+  /** Its name in the specification. */
   readonly name: "completions-style" | "messages-style" | "content-generation"
   path(model: string): string
   /** The header that carries the key. */
   keyHeader(key: string): Record<string, string>
-  /** What every request has beside the key. */
+  /** The headers of every request except the key. */
   readonly headers: Readonly<Record<string, string>>
   /** The smallest sound request. */
   body(model: string): SpecBody

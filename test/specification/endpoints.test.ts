@@ -28,7 +28,7 @@ interface SpecifiedEndpoint {
   readonly method: "GET" | "POST"
   readonly path: string
   readonly body?: SpecBody
-  /** What of its answer shows that it did what it is for. */
+  /** A part of its answer that shows its operation. */
   readonly gives: SpecBody
 }
 

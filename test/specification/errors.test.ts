@@ -134,7 +134,7 @@ specifyEach("error.error", CASES, {
   },
 })
 
-/** What the vendor's own clients need at the top. */
+/** Top-level members that the vendor's own clients need. */
 function extraMembers({ voice }: FailureCase): string[] {
   return voice.name === "messages-style" ? ["type", "request_id"] : []
 }

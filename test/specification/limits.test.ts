@@ -35,7 +35,7 @@ interface SpecifiedBound {
   readonly from: number
   readonly to: number
   readonly otherwise?: number
-  /** Where it stands in the body. */
+  /** Its path in the body. */
   readonly put: (value: number | undefined) => SpecBody
 }
 
@@ -119,7 +119,7 @@ for (const bound of BOUNDS) {
   })
 }
 
-/** What the demo says to it. */
+/** The answer of the demo. */
 async function answerOf({ voice, put }: SpecifiedBound, value: number | undefined): Promise<unknown> {
   const model = "openai/gpt-4o"
   const answer = await objectOf(

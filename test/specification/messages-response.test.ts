@@ -60,7 +60,7 @@ specify("messages-response.stop_sequence", "is null where none of the caller's s
   for (const answer of answers) expect(answer.stop_sequence).toBeNull()
 })
 specify("messages-response.stop_sequence", "is the sequence that stopped it", async () => {
-  // Hosts of chat completions do not tell which one it was.
+  // Hosts of chat completions do not report the sequence.
   const body = { ...messages.body("anthropic/claude-haiku-4.5"), stop_sequences: ["simulator"] }
   expect(await objectOf(await sendRequest(demo, messages, { body }))).toMatchObject({
     stop_reason: "stop_sequence",

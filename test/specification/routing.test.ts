@@ -94,7 +94,7 @@ for (const voice of VOICES) {
   })
 }
 
-/** Two providers of one model, and a group of two models: which answers is the strategy's to say. */
+/** Two providers of one model, and a group of two models: the strategy selects the one that answers. */
 function choice(): InProcessGateway {
   const targets = (prices: readonly [string, string]) =>
     prices.map((price, at) => `{ provider: p${at}, model: m, pricing: { input: "${price}", output: "${price}" } }`)

@@ -12,7 +12,7 @@ export function specify(id: LineId, sentence: string, check: () => void | Promis
   else test.skip(`${id}: ${sentence} (waits for ${waitsFor})`, check)
 }
 
-/** As `specify`, once for each case; the sentence is made from the case. */
+/** Runs `specify` once per case; the sentence is made from the case. */
 export function specifyEach<Case>(
   id: LineId,
   cases: readonly Case[],
@@ -21,7 +21,7 @@ export function specifyEach<Case>(
   for (const one of cases) specify(id, each.sentence(one), () => each.check(one))
 }
 
-/** Stands last in every file of this folder. */
+/** Must be the last call in every file of this folder. */
 export function nothingForgotten(suite: string): void {
   test(`every requirement of ${suite} has a test in this file, and no test is for another`, () => {
     const own = TABLES.filter((table) => table.suite === suite).flatMap(({ lines }) => Object.keys(lines))

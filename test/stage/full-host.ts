@@ -28,7 +28,7 @@ export class FullHost {
     return `http://127.0.0.1:${this.port}`
   }
 
-  /** How many try to connect now. */
+  /** The number of connection attempts now. */
   get callers(): number {
     return kernelSockets().filter(({ remotePort, isConnecting }) => remotePort === this.port && isConnecting).length
   }

@@ -21,7 +21,7 @@ export class KeyFolder {
     return runCommand(["keys", ...words, "--data", this.path], { folder: this.path })
   }
 
-  /** As `run`, with `--json`; the command must succeed. */
+  /** `run` with `--json`; the command must succeed. */
   async json<Result>(...words: string[]): Promise<Result> {
     const { code, stdout, stderr } = await this.run(...words, "--json")
     if (code !== 0) throw new Error(`keys ${words.join(" ")} ended with ${code}: ${stderr}`)

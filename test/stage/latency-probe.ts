@@ -24,7 +24,7 @@ export class LatencyProbe {
     return new LatencyProbe(child, output)
   }
 
-  /** Ends, and tells how long each answer took, in milliseconds. */
+  /** Ends, and returns the duration of each answer, in milliseconds. */
   async stop(): Promise<number[]> {
     const closed = new Promise((resolve) => this.child.once("close", resolve))
     this.child.kill()

@@ -3,7 +3,7 @@ import { completion, streamedWords, type UpstreamScript } from "./upstream.ts"
 
 type ServerDocuments = Readonly<Record<string, unknown>>
 
-/** Answers GET with these documents by path, text as it stands, and calls to a model as a server would. */
+/** Answers GET with these documents by path, text as is, and calls to a model as a server would. */
 export function localServer(documents: ServerDocuments): UpstreamScript {
   return async ({ method, path, body }, reply) => {
     const document = documents[path]

@@ -5,7 +5,7 @@ import { RawClient } from "./raw-client.ts"
 export interface RawAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** As it came: chunked bodies keep their chunk lines. */
+  /** The raw body: chunked bodies keep their chunk lines. */
   readonly body: string
 }
 

@@ -89,7 +89,7 @@ function spansIn(wire: OtlpPayload): CollectedSpan[] {
   return spans.map((span) => ({ ...span, attributes: plain(span.attributes) }))
 }
 
-/** Each attribute once, its value of the type it says it has. */
+/** Checks that each attribute occurs once and has a value of its type. */
 function plain(attributes: WireAttributes): Record<string, unknown> {
   const read: Record<string, unknown> = {}
   for (const { key, value } of attributes) {

@@ -3,7 +3,7 @@
 export interface ExposedSample {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
-  /** As it is written. */
+  /** The number as written. */
   readonly text: string
   readonly value: number
 }
@@ -20,7 +20,7 @@ const LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*/
 const VALUE = /^(\+Inf|-Inf|NaN|[+-]?(\d+(\.\d+)?|\.\d+)(e[+-]?\d+)?)$/i
 const SUFFIXES = ["_bucket", "_sum", "_count"]
 
-/** Every metric by its name; an Error that says the line where the text is not sound. */
+/** Every metric by its name; throws an Error with the line if the text is malformed. */
 export function parseExposition(text: string): Map<string, ExposedFamily> {
   const families = new Map<string, ExposedFamily>()
   const helps = new Map<string, string>()

@@ -45,7 +45,7 @@ describe("the text format", () => {
           const key = JSON.stringify([one.toWellFormed(), two.toWellFormed()])
           expected.set(key, (expected.get(key) ?? 0) + count)
         }
-        // What leaves is bytes, and two texts may be the same bytes.
+        // The output is bytes, and two texts may be the same bytes.
         const text = Buffer.from(registry.write()).toString()
         const samples = parseExposition(text).get("trivium_x_total")?.samples ?? []
         const read = samples.map(({ labels: { one, two }, value }) => [JSON.stringify([one, two]), value] as const)

@@ -189,7 +189,7 @@ describe("attempts", () => {
       "http.response.status_code": 503,
       "trivium.outcome": "failed",
     })
-    // Who broke the connection is asked again, after a pause; who limits us without saying for how long is not.
+    // A target that broke the connection is retried after a pause; one that limits the gateway without a delay is not.
     expect(attempts.map(({ attributes }) => attributes["error.type"])).toEqual([
       "upstream_unavailable",
       "upstream_rate_limited",

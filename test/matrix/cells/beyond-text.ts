@@ -111,12 +111,12 @@ export async function reasoningOverTurns(cell: MatrixCell): Promise<void> {
         resultsIn(heard).map(({ text, of }) => [text, of?.name]),
       )
       .is([["12 °C", CALL.name]])
-    // Chat completions has no seals; what was thought is not asked back.
+    // Chat completions has no seals; the thoughts are not required back.
     if (cell.name.upstream !== "openai-chat") cell.seen("seals at their maker", sealsIn(heard)).is([seal])
   }
 }
 
-/** Gemini signs the text that it ends with: behind it, where other protocols have no place for a seal. */
+/** Gemini signs its last text: after it, where other protocols have no member for a seal. */
 export async function sealsBehindText(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
     const seal = stream ? `streamed${SEAL}` : SEAL

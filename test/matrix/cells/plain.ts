@@ -106,7 +106,7 @@ export async function usage(cell: MatrixCell): Promise<void> {
     const { reply } = await cell.exchange(requestOf(QUESTION), { answer, stream: streams, mayLose: loses })
     const { reasoning, ...counts } = reply.usage ?? {}
     cell.seen("usage", counts).is({ input: inputOf(answer), cacheRead: USAGE.cacheRead, output: OUTPUT_TOKENS })
-    // Converse does not tell how much of the output was thought.
+    // Converse does not report the share of reasoning in the output.
     if (upstream !== "bedrock-converse") cell.seen("reasoning tokens", reasoning).is(USAGE.reasoning)
     if (loses && !streams) cell.lost("what was written to a cache", { reply, as: /cache/i })
   }

@@ -94,7 +94,7 @@ export function sealsIn(heard: ReceivedConversation): string[] {
   return partsOf(heard).flatMap((part) => ("seal" in part && part.seal !== undefined ? [part.seal] : []))
 }
 
-/** Who said what, of texts alone. */
+/** The texts of each turn, with its role. */
 export function textsIn({ turns }: ReceivedConversation): string[][] {
   return turns.map(({ by, parts }) => [by, ...parts.flatMap((part) => (part.kind === "text" ? [part.text] : []))])
 }

@@ -34,7 +34,7 @@ interface GoingOn {
   readonly results: readonly ToolResultInput[]
 }
 
-/** As the client's user would go on after an answer that called tools. */
+/** The next request of a client's user after an answer that called tools. */
 export function goneOn({ turns, ...ask }: MatrixRequest, { reply, results }: GoingOn): MatrixRequest {
   return { ...ask, turns: [...turns, { by: "assistant", echo: reply.echo }, { by: "tools", results }] }
 }
@@ -73,7 +73,7 @@ function checkCalls(cell: MatrixCell, { reply }: ExchangeResult, expected: reado
     cell.problem("ids of calls", { expected: "one each", seen: [...ids] })
 }
 
-/** Calls came back to who made them, under the ids they were made with. */
+/** The calls return to the model under their original ids. */
 function checkHistory(cell: MatrixCell, heard: ExchangeResult["heard"], expected: readonly MatrixToolCall[]): void {
   const seen = callsIn(heard)
   if (cell.name.upstream === WITHOUT_IDS) {
@@ -100,7 +100,7 @@ export async function parallelTools(cell: MatrixCell): Promise<void> {
     checkCalls(cell, first, THREE)
     cell.ended(first.reply, "tool-calls")
     const results = first.reply.calls.map((call, index) => ({ call, text: RESULTS[index] ?? "" }))
-    // In another order, so that place alone does not tell whose they are.
+    // In another order, so that the position alone does not identify them.
     const last = results.slice(-1)
     const second = goneOn(ASK, { ...first, results: [...last, ...results.slice(0, -1)] })
     const { reply, heard } = await cell.exchange(second, { answer: DONE, stream })

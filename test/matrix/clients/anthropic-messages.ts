@@ -18,7 +18,7 @@ export function anthropicMessagesClient({ gateway, key, model }: MatrixConnectio
   const ear = new ListeningFetch()
   const baseURL = gateway.anthropic
   const anthropic = new Anthropic({ baseURL, apiKey: key, maxRetries: 0, timeout: PATIENCE_MS, fetch: ear.fetch })
-  // What is in beta stands on another object of the library, which is the same but for that.
+  // Beta features are on another object of the library, which is otherwise the same.
   const beta = anthropic.beta.messages as unknown as typeof anthropic.messages
   const messagesFor = ({ server }: MatrixRequest) => (server ? beta : anthropic.messages)
   const whole = async (ask: MatrixRequest): Promise<Message> => messagesFor(ask).create(bodyOf(ask, model))

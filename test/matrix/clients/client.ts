@@ -5,7 +5,7 @@ import type { ClientFailure, ClientOutcome, ClientReply, FinishKind, MatrixReque
 
 export interface MatrixClient {
   readonly protocol: ClientProtocol
-  /** How the library is called at npm. */
+  /** The library's name at npm. */
   readonly library: string
   /** Its protocol's words for how an answer ended. */
   readonly endings: Readonly<Record<FinishKind, readonly string[]>>
@@ -18,7 +18,7 @@ export interface MatrixConnection {
   readonly model: string
 }
 
-/** What each library is given as its base address. */
+/** The base address for each library. */
 export interface GatewayAddress {
   readonly openai: string
   readonly anthropic: string
@@ -30,7 +30,7 @@ export const LOSSES_HEADER = "x-gateway-losses"
 /** A call is given up after this long: a stream that neither ends nor fails is a failure. */
 export const PATIENCE_MS = 10_000
 
-/** What a call came to, whether it answers or raises. */
+/** The outcome of a call, an answer or an error. */
 export async function outcomeOf(
   call: (pieces: string[]) => Promise<ClientReply>,
   failureOf: (thrown: unknown) => ClientFailure,

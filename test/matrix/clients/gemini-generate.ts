@@ -21,7 +21,7 @@ import {
 import { given, members, numberOrNone, parsed, textOrNone } from "../wire.ts"
 import { LOSSES_HEADER, type MatrixClient, type MatrixConnection, outcomeOf, PATIENCE_MS } from "./client.ts"
 
-/** What `high` is worth in tokens. */
+/** The token budget for `high`. */
 const HARD_BUDGET = 24_576
 
 export function geminiGenerateClient({ gateway, key, model }: MatrixConnection): MatrixClient {
@@ -88,7 +88,7 @@ function bodyOf(
     thinkingConfig: ask.thinkHard && { thinkingBudget: HARD_BUDGET, includeThoughts: true },
     stopSequences: ask.stop && [...ask.stop],
     maxOutputTokens: ask.maxOutputTokens,
-    // What is cached is an object of the upstream's account here, not a place in the prompt.
+    // A cache is an object of the upstream's account here, not a position in the prompt.
     cachedContent: ask.cached && "cachedContents/matrix",
   })
   return { model, contents: ask.turns.map(contentOf), config }

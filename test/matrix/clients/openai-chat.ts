@@ -136,7 +136,7 @@ function replyOf({ choices, usage, model }: ChatCompletion, reasoning: string): 
         }),
       },
     }),
-    // What most clients keep of an answer: members they do not know are gone.
+    // The part of an answer that most clients keep: unknown members are dropped.
     echo: { role: "assistant", content, ...(calls.length > 0 && { tool_calls }) },
   }
 }

@@ -61,7 +61,7 @@ function whole(answer: ScriptedAnswer): JsonObject {
   }
 }
 
-/** A refusal is a reason to stop here, not something said. */
+/** A refusal is a finish reason here, not text. */
 function blocksOf(part: AnswerPart): JsonObject[] {
   if ("text" in part) return [{ type: "text", text: part.text }]
   if ("reasoning" in part) return [{ type: "thinking", thinking: part.reasoning, signature: part.seal }]

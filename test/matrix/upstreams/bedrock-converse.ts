@@ -68,7 +68,7 @@ function whole(answer: ScriptedAnswer, body: WireMembers): JsonObject {
   }
 }
 
-/** What only some models tell is told where it was asked for. */
+/** Fields that only some models report, on request. */
 function asksFor(body: WireMembers, path: string): boolean {
   return list(body.additionalModelResponseFieldPaths).includes(path)
 }

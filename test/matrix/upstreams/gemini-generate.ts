@@ -100,7 +100,7 @@ function event(value: JsonObject): string {
   return `data: ${JSON.stringify(value)}\r\n\r\n`
 }
 
-/** Texts come in pieces, a signature behind the last of them; arguments come whole: this vendor does not stream them. */
+/** Texts are streamed in pieces, with a signature after the last; arguments are not streamed by this vendor. */
 function stream(answer: ScriptedAnswer): EncodedAnswer {
   const speech = new AnswerRecorder()
   const written = writtenParts(answer)

@@ -10,9 +10,9 @@ import { brokenRules } from "./vendor-rules.ts"
 const PLAIN: ScriptedAnswer = { parts: [{ text: "Hello." }], finish: "stop" }
 
 export class MatrixHost {
-  /** What it was sent since it was last told what to answer, the last request at the end. */
+  /** The requests since the answer was last set, the last one at the end. */
   readonly heard: ReceivedConversation[] = []
-  /** What is wrong with what it was sent, whatever the cell is about. */
+  /** Faults in the received requests, independent of the cell. */
   readonly faults: string[] = []
   private answer: ScriptedAnswer = PLAIN
 
@@ -80,7 +80,7 @@ export class MatrixHost {
     for (const event of sent) await written(response, event)
     if (answer.breaks === undefined) response.end()
     else {
-      // So that what was said has arrived when the stream breaks.
+      // The text must have arrived before the stream breaks.
       await Bun.sleep(20)
       if (answer.breaks === "with an error") response.end(this.voice.errorEvent)
       else response.destroy()

@@ -51,7 +51,7 @@ const WORDS: Readonly<Record<FinishKind, string>> = {
   refusal: "content_filter",
 }
 
-/** Whoever refuses in words has ended well, in this protocol. */
+/** A refusal in words is a normal end in this protocol. */
 function finishWord({ finish, parts }: ScriptedAnswer): string {
   return parts.some((part) => "refusal" in part) ? "stop" : WORDS[finish]
 }

@@ -6,14 +6,14 @@ import type { WireMembers } from "../wire.ts"
 
 export interface UpstreamFormat {
   readonly protocol: UpstreamProtocol
-  /** What its streams are. */
+  /** The content type of its streams. */
   readonly contentType: string
-  /** How a call that generates was addressed; undefined for any other. */
+  /** The target of a generating call; undefined for any other. */
   addressed(path: string, body: WireMembers): RequestTarget | undefined
   heard(body: WireMembers, addressed: RequestTarget): ReceivedConversation
   whole(answer: ScriptedAnswer, body: WireMembers): JsonObject
   stream(answer: ScriptedAnswer, body: WireMembers): EncodedAnswer
-  /** How the vendor ends a stream that it cannot go on with. */
+  /** The vendor's end of a stream that failed. */
   readonly errorEvent: EventBytes
 }
 

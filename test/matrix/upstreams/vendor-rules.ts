@@ -18,7 +18,7 @@ function unreadParts({ turns }: ReceivedConversation): string[] {
   )
 }
 
-/** Every call is answered in the turn right behind it, once, and nothing else is answered there. */
+/** Every call is answered in the next turn, once, and nothing else is answered there. */
 function looseCalls({ turns }: ReceivedConversation): string[] {
   return turns.flatMap((turn, index) => {
     const calls = turn.parts.flatMap((part) => (part.kind === "call" ? [part.call.id] : []))
@@ -46,7 +46,7 @@ const OWN_RULES: Readonly<Record<UpstreamProtocol, OwnRules>> = {
   ],
 }
 
-/** Results stand before whatever else the user says. */
+/** Results precede any other content of the user. */
 function lateResults({ parts }: HeardTurn): string[] {
   const last = parts.findLastIndex(({ kind }) => kind === "result")
   const isFirst = parts.slice(0, last + 1).every(({ kind }) => kind === "result")
@@ -66,7 +66,7 @@ function unevenTurns({ messages }: WireMembers): string[] {
   return isEven ? [] : [`messages of ${roles.join(", ")}`]
 }
 
-/** Where calls are told of, their tools must be. */
+/** Calls require the configuration of their tools. */
 function missingToolConfig({ messages, toolConfig }: WireMembers): string[] {
   const blocks = list(messages).flatMap((message) => list(members(message).content).map(members))
   const isNeeded = blocks.some((block) => "toolUse" in block || "toolResult" in block)
