@@ -15,7 +15,7 @@ const TRANSLATED_CHUNK_OVER_RELAYED = 2.5
 const AFTER_OVER_BEFORE = 1.03
 const IDLE_MB = 80
 const START_MS = 1000
-/** With fewer chunks at the client than this share of those written, "per chunk" would flatter a proxy that joins them. */
+/** With fewer chunks at the client than this share, "per chunk" would flatter a proxy that joins them. */
 const SEPARATE_CHUNKS = 0.9
 /** With fewer turns than this share the rest means little. */
 const QUIET_TURNS = 0.5

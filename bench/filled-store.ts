@@ -5,7 +5,7 @@ import { knownProviders } from "../src/gateway-table.ts"
 import { Ledger } from "../src/ledger/ledger.ts"
 import { openSqlite } from "../src/store/sqlite/open-sqlite.ts"
 
-/** The number of keys that call, spread over the store. */
+/** The most keys that call, spread over the store. */
 const MOST_ACTIVE = 10_000
 const GROUP = 256
 

@@ -60,7 +60,7 @@ function decode(pieces: readonly string[]): StreamEvent[] {
 
 const bare = (json: string) => json.replace(/"modelVersion":\s*"[^"]*"/g, '"modelVersion":""').trim()
 
-/** Members that the gateway rejects, by the specification or because accounts are shared, although the vendor accepts them. */
+/** Members that the vendor accepts and the gateway rejects, by the specification or because accounts are shared. */
 const OURS = /names an object of the provider's account|`tools` must be an array/
 
 recorded("every recorded request that the vendor accepted passes the gateway's checks", () => {

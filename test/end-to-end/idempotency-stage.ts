@@ -49,7 +49,7 @@ export const newIdempotencyKey = () => `order ${++idempotencyKeys}: "once", ~`
 
 export class IdempotencyStage {
   gateway!: RunningGateway
-  /** The id of the last answer. */
+  /** The text of the last answer. */
   text = ""
   private readonly keys = new KeyFolder()
   private answers = 0

@@ -51,7 +51,7 @@ interface CarriedOvershoot {
   readonly holder: string
   readonly period: "day" | "week" | "month"
   readonly overshoot: BudgetOvershoot
-  /** The budgets of the periods after it. */
+  /** The budget of the later periods. */
   readonly limitNano: bigint
 }
 

@@ -13,7 +13,7 @@ export interface FundingKind {
   readonly of: "balance" | "budget"
   /** The code of the refusal when it is empty. */
   readonly code: "insufficient_balance" | "budget_exceeded"
-  /** The spendable amount of every key. */
+  /** Whether every key has a strict balance. */
   readonly strict?: true
 }
 

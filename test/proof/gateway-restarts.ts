@@ -81,7 +81,7 @@ export class GatewayRestarts {
   private async every(ms: number, act: () => void | Promise<void>): Promise<void> {
     while (!this.isOver) {
       await setTimeout(ms)
-      // Between two gateways there is neither a process nor a folder.
+      // Between two gateways there is neither a process nor a folder, and `act` fails.
       await Promise.try(act).catch(() => {})
     }
   }

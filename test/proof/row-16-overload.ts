@@ -160,7 +160,7 @@ export const overload: ProofRow = {
 
 interface OverloadTiming {
   readonly scale: OverloadScale
-  /** The reasons of shed answers. */
+  /** The durations of shed answers. */
   readonly waits: readonly number[]
   /** The share of shed answers that these are, of 1. */
   readonly judged: number

@@ -10,7 +10,7 @@ const FILLER = new URL("./store-filler.ts", import.meta.url).pathname
 const OPENER = new URL("./store-opener.ts", import.meta.url).pathname
 const OPENINGS = 5
 const MOST_MS = 500
-/** Text searches per open or outdated hold. */
+/** The bound on text searches during recovery of the open and outdated holds. */
 const MOST_SEARCHES = 20_000
 
 interface StoreOpening {

@@ -41,7 +41,7 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-/** Answers the account with this key by this script. */
+/** Answers calls with the right key by this script. */
 function answer(script: UpstreamScript): void {
   upstream.script = (request, reply) => {
     if (request.headers["api-key"] === "azure-key" && request.headers.authorization === undefined) {

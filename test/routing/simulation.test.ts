@@ -8,12 +8,12 @@ const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
 const WARM_UP = 500
 
 interface PolicyWorth {
-  /** Times what the oracle pays, and waits for the first token in the middle. */
+  /** Cost and median time to the first token, relative to the oracle's. */
   readonly cost: number
   readonly latency: number
-  /** The share of requests that some provider could have answered. */
+  /** The answered share of the requests that some provider could have answered. */
   readonly availability: number
-  /** The share of all requests. */
+  /** The unanswered share of all requests. */
   readonly unanswered: number
 }
 

@@ -75,7 +75,7 @@ export class RunningGateway {
     return gateway
   }
 
-  /** A test's result must not depend on how often it polls. */
+  /** Raises the rate limit, so that a test's result does not depend on its number of requests. */
   private async unlimitFirstKey(): Promise<void> {
     const listed = (await (await this.administer("/admin/v1/keys")).json()) as { keys: { id: string }[] }
     const body = JSON.stringify({ requests_per_minute: 1_000_000_000 })
