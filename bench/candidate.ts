@@ -50,7 +50,7 @@ export async function waitFor<T>(what: string, ready: () => T | undefined | Prom
     } catch (error) {
       problem = error
     }
-    if (performance.now() > deadline) throw new Error(`${what} did not come up`, { cause: problem })
+    if (performance.now() > deadline) throw new Error(`${what} did not start in time`, { cause: problem })
   }
 }
 

@@ -47,7 +47,7 @@ try {
   process.exitCode = 1
   if (!stopped) {
     console.error("The run failed:", error)
-    console.error(`What the processes wrote is kept in ${folder}`)
+    console.error(`The output of the processes is in ${folder}`)
     await children.endAll()
   }
 }
@@ -126,7 +126,7 @@ async function startCandidates(
 async function idleMemory(candidates: BenchCandidate[], cases: BenchCase[]): Promise<Map<CandidateName, number>> {
   const unary = cases.find(({ kind }) => kind === "unary")
   const stream = cases.find(({ kind }) => kind === "stream")
-  if (!unary || !stream) throw new Error("a run has both kinds of case")
+  if (!unary || !stream) throw new Error("a run needs a unary and a streamed case")
   for (let turn = 0; turn < PROBES; turn++) {
     await Promise.all(candidates.map((candidate) => probe(candidate, { unary, stream })))
   }

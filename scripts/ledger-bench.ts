@@ -149,7 +149,7 @@ async function run({ keys, entries, active }: BenchSize): Promise<void> {
       const result = await measure(ledger, { group, keys: active })
       const each = folds.cpuUs / (ROUNDS * (REQUESTS_A_ROUND[group] ?? 1))
       const steps = `${folds.steps} steps of up to ${(folds.longestUs / 1000).toFixed(1)} ms`
-      console.log(`  ${result} µs, of it folds ${each.toFixed(1)} in ${steps}`)
+      console.log(`  ${result} µs, of which flushes ${each.toFixed(1)} in ${steps}`)
     }
     let started = performance.now()
     const problems = await ledger.verify()

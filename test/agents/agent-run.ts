@@ -53,7 +53,7 @@ export async function runAgent(
       ...(ended.code === 0 ? [] : [ended.code === null ? "it did not end in time" : `it ended with ${ended.code}`]),
       ...wrongContent(join(place.folder, MENDED.file)),
       ...(isPrinted(ended.stdout) ? [] : [`it did not print “${ANSWER}”`]),
-      ...(upstream.isDone ? [] : ["the model was not told that its last call is done"]),
+      ...(upstream.isDone ? [] : ["the model did not receive the result of its last call"]),
       ...upstream.faults,
       ...lines.flatMap((line) => refusal(line)),
       ...(lines.length > 0 ? [] : ["the gateway heard nothing of it"]),

@@ -32,7 +32,7 @@ export function wrongCalls(parts: readonly HeardPart[], { steps, haveIds }: Turn
   const received = parts.flatMap((part) => (part.kind === "call" ? [part.call] : []))
   const expected = steps.flatMap((uses, step) => callsOf(uses, step).map((call, at) => ({ call, use: uses[at] })))
   if (received.length !== expected.length)
-    return [`${expected.length} calls were made, and ${received.length} are told of`]
+    return [`${expected.length} calls were made, and ${received.length} came back`]
   return expected.flatMap(({ call, use }, index) => {
     const again = received[index]
     const isSame = again && call.name === again.name && Bun.deepEquals(call.arguments, again.arguments)

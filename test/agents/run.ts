@@ -45,5 +45,5 @@ function printRun(title: string, { problems, requests, seals, losses, durationMs
   const lost = losses.length === 0 ? "nothing lost" : `lost: ${losses.join(", ")}`
   console.log(`${problems.length === 0 ? "✓" : "✗"} ${title}: ${took}; ${lost}`)
   for (const problem of problems) console.log(`    ${problem}`)
-  if (problems.length > 0) console.log(`    it printed:\n${output.trim().split("\n").slice(-20).join("\n")}`)
+  if (problems.length > 0) console.log(`    output:\n${output.trim().split("\n").slice(-20).join("\n")}`)
 }

@@ -38,7 +38,7 @@ const CLIENTS: Readonly<Record<string, (stream: boolean) => Promise<Response>>> 
     const { models } = new GoogleGenAI({ apiKey: stage.gateway.key, httpOptions: httpOptions as never })
     const asking = { model: "t/both", contents: "Hi" }
     await (stream ? models.generateContentStream(asking) : models.generateContent(asking))
-    if (!seen) throw new Error("the client has asked nobody")
+    if (!seen) throw new Error("the client has sent no request")
     return seen
   },
 }

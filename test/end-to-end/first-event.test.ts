@@ -195,7 +195,7 @@ async function exchange({
   until,
 }: GatedExchange): Promise<{ heard: string; late: string[] }> {
   const asking = ASKING[client]
-  if (!asking) throw new Error(`nobody knows how ${client} asks`)
+  if (!asking) throw new Error(`there is no request for ${client}`)
   const heard = new ReceivedText()
   const late: string[] = []
   upstreamOf(protocol).script = gated({ voice: voices[protocol], answer, until, heard, late })

@@ -87,7 +87,7 @@ const gemini = {
       generationConfig: ImageHostBody
     }
     only(generationConfig, ["responseModalities", "imageConfig"])
-    if (!(generationConfig.responseModalities as string[]).includes("IMAGE")) throw new Error("no image is asked for")
+    if (!(generationConfig.responseModalities as string[]).includes("IMAGE")) throw new Error("no image is requested")
     const { aspectRatio } = (generationConfig.imageConfig ?? {}) as { aspectRatio?: string }
     return { prompt: contents[0]?.parts[0]?.text ?? "", count: 1, size: aspectRatio }
   },
@@ -184,7 +184,7 @@ export const HOSTS = {
     hear(body, path) {
       at(path, "/v1/chat/completions")
       only(body, ["model", "messages", "modalities", "image_config", "user"])
-      if (!(body.modalities as string[]).includes("image")) throw new Error("no image is asked for")
+      if (!(body.modalities as string[]).includes("image")) throw new Error("no image is requested")
       const [message] = body.messages as { content: string }[]
       const { aspect_ratio } = (body.image_config ?? {}) as { aspect_ratio?: string }
       return { prompt: message?.content ?? "", count: 1, size: aspect_ratio }

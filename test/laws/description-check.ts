@@ -154,7 +154,7 @@ function joined(parts: readonly SchemaFinding[]): SchemaFinding {
 
 function unknownMembers({ known, open }: SchemaFinding, { value, at }: JsonLocation): string[] {
   if (open !== false || !isObject(value)) return []
-  return Object.keys(value).flatMap((name) => (known.has(name) ? [] : [`${at}.${name}: nobody knows it`]))
+  return Object.keys(value).flatMap((name) => (known.has(name) ? [] : [`${at}.${name}: unknown member`]))
 }
 
 function isOfType(value: Json, type: Json): boolean {

@@ -14,7 +14,7 @@ const { embedding } = codecs
 
 function upstream(id: string): EmbeddingUpstream {
   const codec = embedding?.upstream.get(id)
-  if (!codec) throw new Error(`nothing is said in ${id}`)
+  if (!codec) throw new Error(`there is no codec for ${id}`)
   return codec
 }
 

@@ -7,7 +7,7 @@ import { codecs } from "../../src/protocols.ts"
 
 const wires = [...(codecs.image?.upstream ?? [])]
 const places = codecs.image?.ingress.get("openai-images")?.settingPaths
-if (!places) throw new Error("images are spoken in OpenAI's words")
+if (!places) throw new Error("there is no codec for openai-images")
 
 /** Each value differs from the default. */
 const SETTINGS: Required<ImageSettings> = {

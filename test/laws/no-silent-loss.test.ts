@@ -69,11 +69,11 @@ describe.each([...codecs.upstream])("a request encoded in %s", (_, upstream) => 
         const parts = [...request.instructions, ...request.turns.flatMap((turn) => turn.parts)]
         for (const { content: piece, at } of parts.flatMap(piecesOf)) {
           const isKept = contains(piece, encoded.text) || covers(encoded.losses, at)
-          expect(isKept ? "told" : `${at}: ${piece} is nowhere`).toBe("told")
+          expect(isKept ? "kept" : `${at}: ${piece} is nowhere`).toBe("kept")
         }
         for (const tool of request.tools) {
           const isKept = encoded.text.includes(tool.name) || covers(encoded.losses, tool.at ?? "")
-          expect(isKept ? "told" : `${tool.at} is nowhere`).toBe("told")
+          expect(isKept ? "kept" : `${tool.at} is nowhere`).toBe("kept")
         }
       }),
     )
@@ -102,7 +102,7 @@ describe.each([...codecs.upstream])("a request encoded in %s", (_, upstream) => 
           const without = encodeText(withoutMark(request, at), { upstream })
           if (!without) continue
           const isKept = encoded.text !== without.text || encoded.losses.length > without.losses.length
-          expect(isKept ? "told" : `the mark of ${at} is nowhere`).toBe("told")
+          expect(isKept ? "kept" : `the mark of ${at} is nowhere`).toBe("kept")
         }
       }),
     )
@@ -127,7 +127,7 @@ describe.each([...codecs.upstream])("a request encoded in %s", (_, upstream) => 
           const without = encodeText({ ...request, settings: others }, { upstream })
           if (!without) continue
           const isKept = all.text !== without.text || JSON.stringify(all.losses) !== JSON.stringify(without.losses)
-          expect(isKept ? "told" : `${name} is nowhere`).toBe("told")
+          expect(isKept ? "kept" : `${name} is nowhere`).toBe("kept")
         }
       }),
     )
@@ -142,13 +142,13 @@ describe.each([...codecs.upstream])("a request encoded in %s", (_, upstream) => 
       const seen = !encoded
         ? "refused"
         : encoded.text !== plain?.text
-          ? "said"
+          ? "encoded"
           : encoded.losses.length > 0
             ? "dropped"
             : "nothing"
       const allowed = {
-        mapped: ["said"],
-        approximated: ["said", "dropped"],
+        mapped: ["encoded"],
+        approximated: ["encoded", "dropped"],
         dropped: ["dropped"],
         refused: ["refused"],
       }[fate]

@@ -38,7 +38,7 @@ const DECODING = { id: "abcdefghijklmnopqrstuvwx", minter: "minter" }
 
 function readAnswer(recording: RecordedExchange, protocol: string): Omit<RecordedAnswer, "source"> | undefined {
   const codec = codecs.upstream.get(protocol)
-  if (!codec) throw new Error(`nobody reads ${protocol}`)
+  if (!codec) throw new Error(`no decoder for ${protocol}`)
   const text = streamText(recording)
   if (text === undefined) {
     const { body } = recording.response
@@ -91,14 +91,14 @@ export function encodeContext(): ClientResponseContext {
 /** The body that a client of this protocol gets for a whole answer. */
 export function wholeIn(protocol: string, response: ChatResponse): JsonObject {
   const codec = codecs.ingress.get(protocol)
-  if (!codec) throw new Error(`nobody is answered in ${protocol}`)
+  if (!codec) throw new Error(`no encoder for ${protocol}`)
   return JSON.parse(JSON.stringify(codec.encodeResponse(response, encodeContext())))
 }
 
 /** The events that a client of this protocol is sent for a streamed answer. */
 export function streamIn(protocol: string, events: readonly StreamEvent[]): JsonObject[] {
   const writer = codecs.ingress.get(protocol)?.encodeStream(encodeContext())
-  if (!writer) throw new Error(`nobody is answered in ${protocol}`)
+  if (!writer) throw new Error(`no encoder for ${protocol}`)
   const text = [...events.flatMap((event) => writer.push(event)), ...writer.finish()].join("")
   return dataIn(text)
 }

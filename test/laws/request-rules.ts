@@ -53,7 +53,7 @@ function chatFaults({ messages, tools, response_format }: JsonObject): string[] 
     if (isSilent) faults.push(`a message of ${role} that says nothing`)
     if (tool_calls !== undefined && calls.length === 0) faults.push("an empty list of calls")
   }
-  if (open.size > 0) faults.push("a call that nobody answers")
+  if (open.size > 0) faults.push("a call without a result")
   if (objects(messages).length === 0) faults.push("no messages")
   const { json_schema, type } = isObject(response_format) ? response_format : {}
   if (type === "json_object" && !saysJson(messages)) faults.push("messages without the word JSON")

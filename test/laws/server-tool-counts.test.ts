@@ -28,7 +28,7 @@ function streamWith(server_tool_use: object): string {
 }
 
 const upstream = codecs.upstream.get("anthropic-messages")
-if (!upstream) throw new Error("nobody reads messages")
+if (!upstream) throw new Error("no decoder for anthropic-messages")
 
 function whole(protocol: string, answer: JsonObject): { bodies: JsonObject[]; losses: Losses } {
   const response = upstream?.decodeResponse(answer, DECODING)

@@ -38,7 +38,7 @@ const TRAITS: Readonly<Record<string, StreamTraits>> = {
 
 function traitsOf(protocol: string): StreamTraits {
   const traits = TRAITS[protocol]
-  if (!traits) throw new Error(`nobody knows what can be said in ${protocol}`)
+  if (!traits) throw new Error(`no stream traits for ${protocol}`)
   return traits
 }
 
@@ -52,13 +52,13 @@ const DECODING = { id: "abcdefghijklmnopqrstuvwx", minter: "minter" }
 
 function write(protocol: string, events: readonly StreamEvent[]): string[] {
   const writer = codecs.ingress.get(protocol)?.encodeStream(context())
-  if (!writer) throw new Error(`nobody is answered in ${protocol}`)
+  if (!writer) throw new Error(`no encoder for ${protocol}`)
   return [...events.flatMap((event) => writer.push(event)), ...writer.finish()]
 }
 
 function read(protocol: string, pieces: readonly string[]): StreamEvent[] {
   const decoder = codecs.upstream.get(protocol)?.decodeStream(DECODING)
-  if (!decoder) throw new Error(`nobody answers in ${protocol}`)
+  if (!decoder) throw new Error(`no decoder for ${protocol}`)
   const sse = decodeSse()
   const frames = [...pieces.flatMap((piece) => sse.push(piece)), ...sse.finish()]
   return [...frames.flatMap((frame) => decoder.push(frame)), ...decoder.finish()]

@@ -35,16 +35,16 @@ const WIDER: readonly { readonly fault: RegExp; readonly why: string }[] = [
   },
   {
     fault:
-      /^openresponses\.json \$\.input\[\d+\]\.(type: .*"mcp_call"$|(server_label|name|arguments|output|error): nobody)/,
+      /^openresponses\.json \$\.input\[\d+\]\.(type: .*"mcp_call"$|(server_label|name|arguments|output|error): unknown member)/,
     why: "it describes what all of its implementers share; OpenAI itself takes calls of remote servers' tools back",
   },
   {
-    fault: /^anthropic\.json \$\.mcp_servers: nobody knows it/,
+    fault: /^anthropic\.json \$\.mcp_servers: unknown member/,
     why: "it describes what needs no beta header; remote servers are sent with theirs, and recordings have them",
   },
   {
     fault: /^openai\.yaml \$\.input\[\d+\]\.content\[\d+\]: none of the alternatives is \{"type":"output_text"/,
-    why: "OpenAI's own agent sends what the assistant said like this, without an id; no recording here shows it",
+    why: "OpenAI's own agent sends the assistant's messages like this, without an id; no recording here shows it",
   },
 ]
 

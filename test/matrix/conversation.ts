@@ -142,7 +142,7 @@ export const UNSEEN_SEAL = "CrYBAR/unseen+thoughtQ=="
 
 /** For features that a protocol cannot express: no cell requests them. */
 export function unspeakable(part: object): never {
-  throw new Error(`this protocol cannot say ${JSON.stringify(part)}`)
+  throw new Error(`this protocol cannot express ${JSON.stringify(part)}`)
 }
 
 export type FinishKind = "stop" | "stop-sequence" | "length" | "tool-calls" | "refusal"

@@ -12,7 +12,7 @@ import { addressesAt, type MatrixStage, startHosts, startStage, stopHosts } from
 const USAGE = `npm run conformance -- [--client PROTOCOL]… [--upstream PROTOCOL]… [--feature NAME]…
   [--base-url URL]… [--key KEY] [--ports N,N,N,N,N] [--upstreams-ready]
 
-Without --base-url it starts our own gateway. With it, another one is asked, with this key: it must know the upstreams
+Without --base-url it starts its own gateway. With it, another one is tested, with this key: it must know the upstreams
 and models that are printed. OpenAI's library is given URL/v1, Anthropic's URL/anthropic, Google's URL/gemini; where
 another gateway has them elsewhere, say --base-url openai=URL, anthropic=URL, gemini=URL, each as its library wants it.
 --ports fixes the upstreams' ports, in the order ${UPSTREAMS.join(", ")}.
@@ -82,7 +82,7 @@ async function stageFor(upstreams: readonly UpstreamProtocol[], flags: MatrixFla
   const { gateway, key = "", ports } = flags
   if (!gateway) return startStage(upstreams)
   const hosts = await startHosts(upstreams, ports)
-  console.log("The gateway must know these upstreams, and one model at each:\n")
+  console.log("Configure these upstreams in the gateway, and one model at each:\n")
   for (const [protocol, { origin }] of hosts) {
     const { type, model, baseUrl: address } = SERVED[protocol]
     console.log(`  ${modelOf(protocol)}: ${protocol} (${type}) at ${address(origin)}, there named ${model}`)
@@ -90,7 +90,7 @@ async function stageFor(upstreams: readonly UpstreamProtocol[], flags: MatrixFla
   const { accessKeyId, secretAccessKey } = CREDENTIAL
   console.log(`\nTheir credential is ${secretAccessKey}; Bedrock's access key is ${accessKeyId} with it as secret.\n`)
   if (!flags["upstreams-ready"]) {
-    console.log("Press Enter when it does.")
+    console.log("Press Enter when they are configured.")
     for await (const _ of console) break
   }
   return { gateway, key, hosts, stop: () => stopHosts(hosts) }

@@ -22,8 +22,8 @@ const KEY_BALANCE: FundingKind = { what: "a key's balance", keys: 1, of: "balanc
 export const FUNDING_KINDS: readonly [FundingKind, ...FundingKind[]] = [
   KEY_BALANCE,
   { what: "a tenant's balance, over 50 keys", keys: 50, of: "balance", code: "insufficient_balance" },
-  { what: "a key's budget of a day", keys: 1, of: "budget", code: "budget_exceeded" },
-  { what: "a tenant's budget of a day, over 50 keys", keys: 50, of: "budget", code: "budget_exceeded" },
+  { what: "a key's daily budget", keys: 1, of: "budget", code: "budget_exceeded" },
+  { what: "a tenant's daily budget, over 50 keys", keys: 50, of: "budget", code: "budget_exceeded" },
   { ...KEY_BALANCE, what: "a strict balance", strict: true },
 ]
 
@@ -78,7 +78,7 @@ export class FundingSource {
     const status = (await answer.json()) as { balance: string | null; spending: { remaining: string }[] }
     const left = this.kind.of === "balance" ? status.balance : status.spending[0]?.remaining
     const size = nanoOfUsd(left?.replace("-", "") ?? "")
-    if (size === undefined) throw new Error(`what is left of ${this.kind.what} is "${left}"`)
+    if (size === undefined) throw new Error(`the remainder of ${this.kind.what} is "${left}"`)
     return left?.startsWith("-") ? -size : size
   }
 }
@@ -91,7 +91,7 @@ export async function holdNano(
   const funding = await FundingSource.open(gateway, { ...KEY_BALANCE, ...(strict && { strict }) }, 0n)
   const { text } = await sendRequest({ url: gateway.url, key: funding.key(0), protocol: "openai-chat", ...request })
   const { neededNano } = parseBalanceRefusal(text)
-  if (neededNano === undefined) throw new Error(`who has nothing was not told what is needed: ${text}`)
+  if (neededNano === undefined) throw new Error(`the refusal of a key without funds names no amount: ${text}`)
   return neededNano
 }
 

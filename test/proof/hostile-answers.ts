@@ -50,7 +50,7 @@ const headed = (what: string, head: (length: number) => string) =>
 const lengths: readonly HostileAnswer[] = [
   headed("a length that is too short", (length) => `${OK}${TYPE}content-length: ${length - 1}\r\n`),
   headed("a length that is too long", (length) => `${OK}${TYPE}content-length: ${length + 7}\r\n`),
-  headed("a length beside chunks", (length) => `${OK}content-length: ${length}\r\ntransfer-encoding: chunked\r\n`),
+  headed("a length and chunks", (length) => `${OK}content-length: ${length}\r\ntransfer-encoding: chunked\r\n`),
   headed("two lengths", (length) => `${OK}content-length: ${length}\r\ncontent-length: ${length + 1}\r\n`),
   headed("the same length twice", (length) => `${OK}content-length: ${length}\r\ncontent-length: ${length}\r\n`),
   headed("a list of lengths", (length) => `${OK}content-length: ${length}, ${length}\r\n`),

@@ -62,7 +62,7 @@ export function invariantFigures(evidence: readonly InvariantEvidence[], print: 
       const violations = found.flatMap((each) => each.get(name) ?? [])
       return problemFigure(`${name}, ${what}: violations`, { problems: violations, print })
     }),
-    problemFigure("other problems that the ledger's own proof finds", { problems: others, print }),
+    problemFigure("other problems that the ledger's own verification finds", { problems: others, print }),
   ]
 }
 
@@ -170,7 +170,7 @@ class EvidenceIndex {
       const booked = entry?.kind === "settled" ? entry.revenue : undefined
       const expected = stream ? booked : nanoOfUsd(seen.cost ?? "")
       if (bill && booked !== undefined && booked === expected && booked === costOf(bill)) return []
-      return [`${name}: booked ${booked}, told ${expected}, billed ${bill && costOf(bill)}, as ${entry?.kind}`]
+      return [`${name}: booked ${booked}, reported ${expected}, billed ${bill && costOf(bill)}, as ${entry?.kind}`]
     })
   }
 
@@ -180,7 +180,7 @@ class EvidenceIndex {
     const booked = refused.filter(({ keyId }) => this.entries.has(keyId))
     return [
       ...booked.map(({ name, seen }) => `${name} was ${seen.how} (${seen.status} ${seen.code}) and has an entry`),
-      ...[...this.entries.keys()].filter((key) => !known.has(key)).map((key) => `nobody used the key ${key}`),
+      ...[...this.entries.keys()].filter((key) => !known.has(key)).map((key) => `no request used the key ${key}`),
     ]
   }
 

@@ -75,8 +75,8 @@ export class OverspendRace {
     const more = await this.oneByOne(this.funding.worthNano - BigInt(admitted) * COST_NANO)
     await watching.stop()
     tally.races++
-    const how = `${stream ? "streamed" : "unary"}, ${gated ? "all asked before any was answered" : "as they came"}`
-    this.stage.print(`${kind.what}, ${how}: ${admitted} let in, then ${more} one by one`)
+    const how = `${stream ? "streamed" : "unary"}, ${gated ? "all sent before any was answered" : "answered as they arrived"}`
+    this.stage.print(`${kind.what}, ${how}: ${admitted} admitted, then ${more} one by one`)
   }
 
   /** No call is answered before all have arrived: as many are admitted as holds fit. */
@@ -87,7 +87,7 @@ export class OverspendRace {
     host.close({ outputTokens: OUTPUT_TOKENS })
     const asking = Array.from({ length: CONCURRENT_CALLS }, async (_, turn) => heard.push(await this.ask(turn)))
     const haveAllArrived = () => heard.length + host.calls >= CONCURRENT_CALLS
-    await eventually(haveAllArrived, { withinMs: ALL_SENT_MS, what: "the last of all asking" })
+    await eventually(haveAllArrived, { withinMs: ALL_SENT_MS, what: "the arrival of all calls" })
     const [admitted, refused] = [host.calls, [...heard]]
     host.open()
     await Promise.all(asking)

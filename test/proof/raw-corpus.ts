@@ -120,7 +120,7 @@ function brokenHeads(places: CorpusAddresses): RawCase[] {
     ["no path", "GET HTTP/1.1"],
     ["no method", "/v1/models HTTP/1.1"],
     ["a method in small letters", "get /v1/models HTTP/1.1"],
-    ["a method nobody knows", "FROB /v1/models HTTP/1.1"],
+    ["an unknown method", "FROB /v1/models HTTP/1.1"],
     ["a method with a NUL", "GE\u0000T /v1/models HTTP/1.1"],
     ["NUL in the path", "GET /v1/mod\u0000els HTTP/1.1"],
     ["a control character in the path", "GET /v1/mod\u0001els HTTP/1.1"],
@@ -128,7 +128,7 @@ function brokenHeads(places: CorpusAddresses): RawCase[] {
     ["TRACE", "TRACE /v1/models HTTP/1.1"],
     ["a path without a slash", "GET v1/models HTTP/1.1"],
     ["nothing but noise", "\u0001\u0002\u0003\u0004"],
-    ["TLS spoken to plain HTTP", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003"],
+    ["TLS on a plain HTTP port", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003"],
     ["a preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n"],
   ]
   const headers: [string, string][] = [

@@ -139,7 +139,7 @@ async function killed(options: KillOptions): Promise<InvariantEvidence> {
 
 export const kills: ProofRow = {
   number: 1,
-  title: "kill -9 of the gateway under load, and of one that checks, then acts",
+  title: "kill -9 of the gateway under load, and of a control that checks, then acts",
   async run({ short, print }) {
     const cycles = short ? 3 : 120
     const evidence = await killed({ start: (start) => RunningGateway.start(start), cycles, print })
@@ -150,8 +150,8 @@ export const kills: ProofRow = {
       { what: "requests that were billed", seen: evidence.bills.length, atLeast: short ? cycles : 10 * cycles },
       { what: "holds that kills left open", seen: evidence.leftOpen.length, atLeast: cycles },
       ...invariantFigures([evidence], print),
-      { what: "billed, and not in the ledger", seen: billedUnbooked(evidence), atMost: 0 },
-      problemFigure("recovered otherwise than as lower bound and suspense", {
+      { what: "billed calls that are not in the ledger", seen: billedUnbooked(evidence), atMost: 0 },
+      problemFigure("recoveries that are not lower bound and suspense", {
         problems: recoveredOtherwise(evidence),
         print,
       }),
@@ -159,7 +159,7 @@ export const kills: ProofRow = {
       // In a few seconds no stream is long enough to have a known debt.
       ...(short ? [] : [{ what: "holds left open with a lower bound", seen: bounded(evidence), atLeast: 1 }]),
       {
-        what: `the control: billed, and not in the ledger, of ${control.bills.length}`,
+        what: `the control: billed calls that are not in its ledger, of ${control.bills.length}`,
         seen: billedUnbooked(control),
         atLeast: 1,
       },

@@ -40,7 +40,7 @@ interface OverspendStage extends Pick<RaceStage, "host" | "print"> {
 
 export const overspending: ProofRow = {
   number: 2,
-  title: "overspend race: 500 at once on a balance worth 10, and on one that is only looked at",
+  title: "overspend race: 500 concurrent calls on a balance for 10, and on a control that checks, then acts",
   async run({ short, print }) {
     const host = await GatedHost.start()
     const folder = mkdtempSync(join(tmpdir(), "trivium-overspend-"))
@@ -73,7 +73,7 @@ async function races({ host, print, dataDir }: OverspendStage, rounds: number): 
     ...raceFigures(tally, rounds),
     ...growthFigures(grown),
     ...bookFigures(await readOfflineLedger(dataDir), fundings),
-    { what: "second processes on the same store that were kept out", seen: second, atLeast: 1 },
+    { what: "second processes on the same store that were refused", seen: second, atLeast: 1 },
   ]
 }
 
@@ -103,20 +103,20 @@ async function keptOut({ folder }: RunningGateway, dataDir: string): Promise<num
 function raceFigures(tally: RaceTally, rounds: number): ProofFigure[] {
   return [
     { what: `races of ${CONCURRENT_CALLS} requests`, seen: tally.races, atLeast: rounds * 4 * FUNDING_KINDS.length },
-    { what: "let in beyond what was there", seen: tally.admittedBeyond, atMost: 0 },
-    { what: "refused while a hold fitted", seen: tally.refusedWrongly, atMost: 0 },
-    { what: "refusals without their code, need and rest", seen: tally.badRefusals, atMost: 0 },
-    { what: "let in and not answered whole", seen: tally.notWhole, atMost: 0 },
-    { what: "looks at what was left, while it went on", seen: tally.looks, atLeast: tally.races },
-    { what: "looks that found less than nothing", seen: tally.belowZero, atMost: 0 },
+    { what: "calls admitted beyond the funds", seen: tally.admittedBeyond, atMost: 0 },
+    { what: "calls refused although a hold fitted", seen: tally.refusedWrongly, atMost: 0 },
+    { what: "refusals without code, required amount and remainder", seen: tally.badRefusals, atMost: 0 },
+    { what: "admitted calls not answered whole", seen: tally.notWhole, atMost: 0 },
+    { what: "readings of the remainder during the races", seen: tally.looks, atLeast: tally.races },
+    { what: "readings below zero", seen: tally.belowZero, atMost: 0 },
   ]
 }
 
 function growthFigures(grown: readonly StreamGrowth[]): ProofFigure[] {
   const sum = (of: "wrong" | "cut") => grown.reduce((total, growth) => total + growth[of], 0)
   return [
-    { what: "streams cut where no more could be held", seen: sum("cut"), atLeast: FUNDING_KINDS.length },
-    { what: "streams that ended otherwise than they had to", seen: sum("wrong"), atMost: 0 },
+    { what: "streams cut for lack of funds", seen: sum("cut"), atLeast: FUNDING_KINDS.length },
+    { what: "streams with a wrong end", seen: sum("wrong"), atMost: 0 },
   ]
 }
 
@@ -128,7 +128,7 @@ function bookFigures(books: OfflineLedger, fundings: readonly FundingSource[]): 
     { what: "overspent funding sources", seen: overspent.length, atMost: 0 },
     { what: "entries with a write-off", seen: writtenOff.length, atMost: 0 },
     { what: "holds still open", seen: books.holds.length, atMost: 0 },
-    { what: "problems that the ledger's own proof finds", seen: books.problems.length, atMost: 0 },
+    { what: "problems that the ledger's own verification finds", seen: books.problems.length, atMost: 0 },
   ]
 }
 
@@ -157,9 +157,9 @@ async function control({ host, print, dataDir }: OverspendStage): Promise<ProofF
     await gateway.stop()
   }
   const overspent = overspentNano(await readOfflineLedger(dataDir), funding)
-  print(`the control: worth ${funding.worthNano} nano-USD, and ${overspent} spent beyond that`)
+  print(`the control: funds of ${funding.worthNano} nano-USD, overspent by ${overspent}`)
   return [
-    { what: "the control: let in on a balance worth 10", seen: host.calls, atLeast: 11 },
-    { what: "the control: nano-USD spent beyond its balance", seen: Number(overspent), atLeast: 1 },
+    { what: "the control: calls admitted on a balance for 10", seen: host.calls, atLeast: 11 },
+    { what: "the control: nano-USD overspent", seen: Number(overspent), atLeast: 1 },
   ]
 }

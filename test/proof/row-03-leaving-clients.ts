@@ -48,9 +48,9 @@ export const leavingClients: ProofRow = {
       await setTimeout(SETTLED_WITHIN_MS)
       const held = await stage.held()
       return [
-        { what: "USD still held 5 s after the last had left", seen: held, atMost: 0 },
+        { what: "USD still held 5 s after the last client left", seen: held, atMost: 0 },
         ...(await figuresOf(stage, left, print)),
-        { what: "problems in the books", seen: await stage.problems(), atMost: 0 },
+        { what: "problems in the ledger", seen: await stage.problems(), atMost: 0 },
       ]
     } finally {
       await stage.stop()
@@ -85,15 +85,15 @@ async function figuresOf(
       seen: known.length,
       atLeast: left.length * 0.95,
     },
-    { what: "of these settled", seen: settled.length, atLeast: known.length, unit: `of ${known.length}` },
+    { what: "of these, settled", seen: settled.length, atLeast: known.length, unit: `of ${known.length}` },
     {
-      what: "the last upstream was let go after",
+      what: "the last upstream was released after",
       seen: Math.max(...pairs.map(({ lateMs }) => lateMs)),
       atMost: 1000,
       unit: "ms",
     },
     {
-      what: "charged, by what had left the upstream",
+      what: "charged output, relative to the output sent by the upstream",
       seen: (100 * charged) / delivered,
       atLeast: 98,
       atMost: 102,
@@ -102,7 +102,7 @@ async function figuresOf(
       needsQuiet: true,
     },
     {
-      what: "streams charged, by more than 2 % and 2 tokens, less than was read or more than was sent",
+      what: "streams charged less than was read or more than was sent, by more than 2 % and 2 tokens",
       seen: wrong.length,
       atMost: 0,
     },

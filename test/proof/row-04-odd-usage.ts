@@ -69,16 +69,16 @@ export const oddUsage: ProofRow = {
       return [
         { what: "exchanges", seen: all.length, atLeast: short ? 200 : 2000 },
         {
-          what: "charged otherwise than the simulator counts",
+          what: "charges that differ from the simulator's count",
           seen: wrong.filter(({ isRight }) => !isRight).length,
           atMost: 0,
         },
         {
-          what: "marked otherwise than the table says",
+          what: "marks that differ from the table",
           seen: wrong.filter(({ isMarked }) => !isMarked).length,
           atMost: 0,
         },
-        { what: "problems in the books", seen: await stage.problems(), atMost: 0 },
+        { what: "problems in the ledger", seen: await stage.problems(), atMost: 0 },
       ]
     } finally {
       await stage.stop()

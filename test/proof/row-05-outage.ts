@@ -29,19 +29,19 @@ export const outage: ProofRow = {
       const after = await stage.load(PER_SECOND, { seconds: short ? 2 : 8 })
       const lastFailed = after.findLast(({ status }) => status !== 200)
       print(
-        `${settling.length + during.length} requests while nobody answered, ${calls} calls for the last ${during.length}`,
+        `${settling.length + during.length} requests during the outage, ${calls} calls for the last ${during.length}`,
       )
       return [
-        { what: "failed before the outage", seen: failed(before), atMost: 0 },
+        { what: "failures before the outage", seen: failed(before), atMost: 0 },
         {
-          what: "answered in the outage",
+          what: "requests answered in the outage",
           seen: settling.length + during.length - failed([...settling, ...during]),
           atMost: 0,
         },
-        { what: "calls for each request, after 2 s", seen: calls / during.length, atLeast: 1, atMost: 1.3 },
-        { what: "answered after it", seen: after.length - failed(after), atLeast: 1 },
+        { what: "calls per request, after 2 s", seen: calls / during.length, atLeast: 1, atMost: 1.3 },
+        { what: "requests answered after it", seen: after.length - failed(after), atLeast: 1 },
         {
-          what: "until nobody fails any more",
+          what: "time until the last failure",
           seen: lastFailed ? lastFailed.at - recoveredAt : 0,
           atMost: 5000,
           unit: "ms",

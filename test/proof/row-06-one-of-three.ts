@@ -81,7 +81,7 @@ type RunPhases = (day: BadDay, lengths: PhaseLengths) => Promise<ProofFigure[]>
 
 const down: RunPhases = async (day, lengths) => {
   const calls = await day.callsOnceOut(DOWN, lengths)
-  const out = { what: "down: calls it gets after 2 s", seen: calls, atMost: 0.5, unit: "%" }
+  const out = { what: "down: calls to it after 2 s", seen: calls, atMost: 0.5, unit: "%" }
   // It is left alone for longer than a short form takes.
   if (lengths === SHORT) return [out]
   return [out, { what: "back after", seen: (await day.backAfter()) ?? Number.NaN, atMost: BACK_MS, unit: "ms" }]
@@ -89,11 +89,11 @@ const down: RunPhases = async (day, lengths) => {
 
 const slow: RunPhases = async (day, lengths) => {
   const calls = await day.callsOnceOut(SLOW, lengths, "latency")
-  return [{ what: "slow, by latency: calls it gets after 2 s", seen: calls, atMost: 5, unit: "%" }]
+  return [{ what: "slow, routing by latency: calls to it after 2 s", seen: calls, atMost: 5, unit: "%" }]
 }
 
 const erring: RunPhases = async (day, lengths) => {
-  return [{ what: "failing in 30 %: calls it gets", seen: await day.erring(lengths), atLeast: 20 }]
+  return [{ what: "failing in 30 %: calls to it", seen: await day.erring(lengths), atLeast: 20 }]
 }
 
 /** On a gateway of its own: what is known of one bad day is not to help on the next. */
@@ -115,7 +115,7 @@ export const oneOfThree: ProofRow = {
     const all = days.reduce((sum, { day }) => sum + day.calls.length, 0)
     const failed = days.reduce((sum, { day }) => sum + day.failed, 0)
     print(`${all} requests, ${failed} of them failed`)
-    const errors = { what: "failed", seen: (100 * failed) / all, atMost: 0.1, unit: "% of requests" }
+    const errors = { what: "failed requests", seen: (100 * failed) / all, atMost: 0.1, unit: "% of requests" }
     return [...days.flatMap(({ figures }) => figures), errors]
   },
 }

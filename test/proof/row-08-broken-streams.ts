@@ -193,8 +193,13 @@ function figures(
   print(`${ended.length} streams, ${beyond} of them whole before they died, ${early} dead before their first byte`)
   return [
     { what: "streams that died before their answer was whole", seen: died.length, atLeast: short ? 300 : 10_000 },
-    { what: "raised", seen: (100 * (died.length - missed.length)) / died.length, atLeast: 100, unit: "% of them" },
-    { what: "silently truncated, or without an end", seen: silent.length, atMost: 0 },
+    {
+      what: "of these, errors raised",
+      seen: (100 * (died.length - missed.length)) / died.length,
+      atLeast: 100,
+      unit: "% of them",
+    },
+    { what: "streams truncated silently, or without an end", seen: silent.length, atMost: 0 },
     { what: "readers", seen: STREAM_READERS.length, atLeast: 9 },
   ]
 }

@@ -204,7 +204,7 @@ function config(origin: string, farOrigin: string): string {
 
 export const timeOuts: ProofRow = {
   number: 9,
-  title: "the time-outs",
+  title: "time-outs",
   async run({ short, print }) {
     const host = await StallingHost.start()
     const full = await FullHost.start()
@@ -217,7 +217,7 @@ export const timeOuts: ProofRow = {
       for (const { stall, dialect, lateMs, reported, freed } of outcomes) {
         if (reported && freed && lateMs <= SLACK_MS && lateMs >= -EARLY_MS) continue
         print(
-          `${dialect.name}, ${stall.what} (${stall.limitMs} ms): ${lateMs.toFixed(0)} ms late, ${reported ? "" : "not "}told, freed: ${freed}`,
+          `${dialect.name}, ${stall.what} (${stall.limitMs} ms): ${lateMs.toFixed(0)} ms late, ${reported ? "" : "not "}reported, freed: ${freed}`,
         )
       }
       return figures(outcomes, { places: sum(seen.map(({ places }) => places)), callers: full.callers, short })
@@ -282,14 +282,14 @@ function figures(
   return [
     { what: "stalls", seen: outcomes.length, atLeast: short ? 75 : 100 },
     {
-      what: "the latest error past its limit",
+      what: "the latest error after its limit",
       seen: Math.max(...outcomes.map(({ lateMs }) => lateMs)),
       atMost: SLACK_MS,
       unit: "ms",
     },
     { what: "errors before their limit", seen: count(({ lateMs }) => lateMs < -EARLY_MS), atMost: 0 },
-    { what: "not told as an error", seen: count(({ reported }) => !reported), atMost: 0 },
+    { what: "stalls not reported as an error", seen: count(({ reported }) => !reported), atMost: 0 },
     { what: "upstream sockets not freed", seen: count(({ freed }) => !freed) + callers, atMost: 0 },
-    { what: "places not given back", seen: places, atMost: 0 },
+    { what: "slots not released", seen: places, atMost: 0 },
   ]
 }

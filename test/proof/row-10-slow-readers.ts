@@ -148,8 +148,8 @@ export const slowReaders: ProofRow = {
       })
       for (const reader of readers) reader.destroy()
       if (short) cutSeconds = await scaledCut(count)
-      print(`of each stream the kernel held ${own.kernelMib.toFixed(1)} MiB, the process ${own.ownKib.toFixed(0)} KiB`)
-      print(`a small question waited ${Math.max(...waits).toFixed(0)} ms at most`)
+      print(`per stream the kernel held ${own.kernelMib.toFixed(1)} MiB, the process ${own.ownKib.toFixed(0)} KiB`)
+      print(`a small request waited ${Math.max(...waits).toFixed(0)} ms at most`)
       return figures({ count, own, grownMb, cutSeconds, cutWithin: short ? 10 : 65 })
     } finally {
       await gateway.stop()
@@ -186,10 +186,17 @@ interface SlowReaderResult {
 
 function figures({ count, own, grownMb, cutSeconds, cutWithin }: SlowReaderResult): ProofFigure[] {
   return [
-    { what: "readers that take nothing", seen: count, atLeast: count },
-    { what: "held of each stream", seen: own.ownKib, atLeast: 0, atMost: 256, unit: "KiB", needsQuiet: true },
-    { what: "held by the kernel for each, so that it was full", seen: own.kernelMib, atLeast: 0.1, unit: "MiB" },
-    { what: "memory gained at its most", seen: grownMb, atMost: 300, unit: "MB" },
-    { what: "the last was cut after", seen: cutSeconds, atMost: cutWithin, unit: "s" },
+    { what: "clients that read nothing", seen: count, atLeast: count },
+    {
+      what: "held by the gateway per stream",
+      seen: own.ownKib,
+      atLeast: 0,
+      atMost: 256,
+      unit: "KiB",
+      needsQuiet: true,
+    },
+    { what: "held by the kernel per stream, until full", seen: own.kernelMib, atLeast: 0.1, unit: "MiB" },
+    { what: "peak memory growth", seen: grownMb, atMost: 300, unit: "MB" },
+    { what: "the last was disconnected after", seen: cutSeconds, atMost: cutWithin, unit: "s" },
   ]
 }

@@ -38,7 +38,7 @@ export const rawSockets: ProofRow = {
       return [
         { what: "cases", seen: cases.length, atLeast: 150 },
         { what: "not refused exactly once", seen: wrong.length, atMost: 0 },
-        { what: "of the refused, closed without an answer", seen: silent.length, atMost: 0 },
+        { what: "refused connections closed without an answer", seen: silent.length, atMost: 0 },
         { what: "connections left open", seen: open.length, atMost: 0 },
         { what: "requests that reached the provider", seen: upstream.requests.length, atMost: 0 },
         { what: "keys made or lost", seen: Math.abs((await keyCount(gateway)) - before), atMost: 0 },

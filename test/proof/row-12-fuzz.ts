@@ -91,11 +91,11 @@ export const fuzz: ProofRow = {
     const run = new FuzzRun(gateway, seed, unsound, print)
     try {
       const { waits, loop } = await watch(gateway, () => run.run(short ? SHORT_MS : LONG_MS))
-      print(`${run.cases} cases of seed ${seed}; TRIVIUM_FUZZ_SEED=${seed} gives them again, but for the keys`)
+      print(`${run.cases} cases of seed ${seed}; TRIVIUM_FUZZ_SEED=${seed} repeats them, except for the keys`)
       return [
         { what: "cases", seen: run.cases, atLeast: short ? 500 : 10_000 },
-        { what: "crashes, faults logged, answers that admit one", seen: run.failures, atMost: 0 },
-        { what: "longest wait of a small question beside them", seen: Math.max(...waits), atMost: 150, unit: "ms" },
+        { what: "crashes, logged faults and answers with an internal error", seen: run.failures, atMost: 0 },
+        { what: "longest wait of a small request meanwhile", seen: Math.max(...waits), atMost: 150, unit: "ms" },
         loopFigure(loop),
         { what: "status of an honest request afterwards", seen: await honest(gateway), atLeast: 200, atMost: 200 },
       ]

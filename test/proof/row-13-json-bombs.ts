@@ -59,9 +59,9 @@ export const jsonBombs: ProofRow = {
       const odd = [...statuses].filter(([status]) => ![200, 400, 503].includes(status))
       print(`answers by status: ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")}`)
       return [
-        { what: "longest wait of a small question beside them", seen: worstWait, atMost: 150, unit: "ms" },
+        { what: "longest wait of a small request meanwhile", seen: worstWait, atMost: 150, unit: "ms" },
         loopFigure({ late }),
-        { what: "memory gained at its most", seen: mostGrown, atMost: 700, unit: "MB" },
+        { what: "peak memory growth", seen: mostGrown, atMost: 700, unit: "MB" },
         { what: "statuses other than 200, 400 and 503", seen: odd.length, atMost: 0 },
         { what: "faults logged", seen: faultsLogged(gateway), atMost: 0 },
       ]

@@ -33,12 +33,12 @@ export const slowloris: ProofRow = {
       })
       const aloneMs = percentile(alone, 99)
       const waitMs = percentile(waits, 99)
-      print(`p99 of a small question: ${aloneMs.toFixed(1)} ms alone, ${waitMs.toFixed(1)} ms beside them`)
+      print(`p99 of a small request: ${aloneMs.toFixed(1)} ms alone, ${waitMs.toFixed(1)} ms meanwhile`)
       return [
         { what: "connections", seen: cuts.length, atLeast: count },
-        { what: "the last was cut after", seen: Math.max(...cuts) / 1000, atMost: 15, unit: "s" },
+        { what: "the last was closed after", seen: Math.max(...cuts) / 1000, atMost: 15, unit: "s" },
         {
-          what: `p99 of a small question beside them, by that alone (at least ${FLOOR_MS} ms)`,
+          what: `p99 of a small request meanwhile, relative to that alone (at least ${FLOOR_MS} ms)`,
           seen: waitMs / Math.max(aloneMs, FLOOR_MS),
           atMost: 2,
           unit: "times",

@@ -189,11 +189,11 @@ export const destinations: ProofRow = {
         { what: "attacks", seen: attacks.length + raw.length, atLeast: short ? 5000 : 50_000 },
         { what: "connections to any other origin", seen: connections, atMost: 0 },
         { what: "bytes to any other origin", seen: bytes, atMost: 0 },
-        { what: "calls of a configured provider that was not asked for", seen: other.requests.length, atMost: 0 },
+        { what: "calls to a configured provider that was not requested", seen: other.requests.length, atMost: 0 },
         { what: "calls with another credential, host or path", seen: strangers, atMost: 0 },
-        { what: "attacks that reached the provider, as words", seen: calls, atLeast: 500 },
+        { what: "attacks that reached the provider as plain text", seen: calls, atLeast: 500 },
         { what: "answers with status 500", seen: statuses.get(500) ?? 0, atMost: 0 },
-        { what: "connections to the trap by an administrator's wish", seen: wished, atLeast: 1 },
+        { what: "connections to the trap with an administrator's permission", seen: wished, atLeast: 1 },
       ]
     } finally {
       await gateway.stop()

@@ -114,7 +114,7 @@ const isShed = ({ status, code, retryAfter }: OverloadAnswer) =>
 
 export const overload: ProofRow = {
   number: 16,
-  title: "overload: four times as many requests as there are places",
+  title: "overload: four times as many requests as there are slots",
   async run({ short, print }) {
     const scale = short ? SHORT : WHOLE
     const theft = new HostTheft()
@@ -134,23 +134,23 @@ export const overload: ProofRow = {
       return [
         ...(isTimed ? timedFigures(even, { scale, waits, judged: waits.length / shed.length }) : []),
         {
-          what: "of the answers, for the least of four keys that ask alike",
+          what: "share of the answers of the least served of four equal keys",
           seen: leastShare(even),
           atLeast: 20,
           unit: "%",
         },
         ...greedyFigures(greedy),
         {
-          what: "neither answered nor shed",
+          what: "requests neither answered nor shed",
           seen: all.filter((each) => !isAnswered(each) && !isShed(each)).length,
           atMost: 0,
         },
         {
-          what: "provider's calls beyond the answers",
+          what: "provider calls beyond the answers",
           seen: run.upstreamCalls - all.filter(isAnswered).length,
           atMost: 0,
         },
-        { what: "shed, and not counted as such", seen: shed.length - (await run.shed()), atLeast: 0, atMost: 0 },
+        { what: "shed requests not counted as such", seen: shed.length - (await run.shed()), atLeast: 0, atMost: 0 },
       ]
     } finally {
       await run.stop()
@@ -175,7 +175,7 @@ function timedFigures(
     { what: "offered", seen: even.length / evenSeconds, atLeast: 0.95 * OFFERED_PER_SECOND, unit: "a second" },
     { what: "answered", seen: goodput, atLeast: 0.9 * CAPACITY, unit: "a second" },
     { what: "shed answers, p99", seen: percentile(waits, 99), atMost: 20, unit: "ms" },
-    { what: "of them judged, of 100", seen: 100 * judged, atLeast: 50 },
+    { what: "share of them judged, of 100", seen: 100 * judged, atLeast: 50 },
   ]
   return figures.map((figure) => ({ ...figure, needsQuiet: true }))
 }
@@ -190,10 +190,10 @@ function greedyFigures(greedy: readonly OverloadAnswer[]): ProofFigure[] {
   const modest = greedy.filter(({ key }) => key > 0)
   const answered = (modest.filter(isAnswered).length / modest.length) * 100
   return [
-    { what: "requests beside a greedy key", seen: modest.length, atLeast: 20 },
-    { what: "of them answered", seen: answered, atLeast: 90, unit: "%" },
+    { what: "requests of other keys next to a greedy one", seen: modest.length, atLeast: 20 },
+    { what: "of these, answered", seen: answered, atLeast: 90, unit: "%" },
     {
-      what: "of the greedy key's answered",
+      what: "of the greedy key's, answered",
       seen: greedy.filter((each) => each.key === 0 && isAnswered(each)).length,
       atLeast: 50,
     },

@@ -221,7 +221,7 @@ function bookedOtherwise({ clients, books }: StoppingEvidence): string[] {
   return clients
     .flatMap(({ answers }) => answers)
     .filter((answer) => answer.isWhole && !isBooked(answer, entries.get(answer.requestId)))
-    .map(({ requestId, cost }) => `${requestId}: told ${cost}, booked ${entries.get(requestId)?.kind}`)
+    .map(({ requestId, cost }) => `${requestId}: reported ${cost}, booked ${entries.get(requestId)?.kind}`)
 }
 
 function figures(evidence: StoppingEvidence, print: (text: string) => void): ProofFigure[] {
@@ -229,15 +229,15 @@ function figures(evidence: StoppingEvidence, print: (text: string) => void): Pro
   const broken = clients.flatMap(({ answers }) => answers.filter(({ isWhole }) => !isWhole).map(({ text }) => text))
   const problems = books.problems.map(({ invariant, what }) => `${invariant}: ${what}`)
   const cutOff = clients.reduce((sum, client) => sum + client.cutOff, 0)
-  print(`turned away behind a balancer: ${turnedAway(clients, true)}; of the others: ${turnedAway(clients, false)}`)
-  print(`of all these ${cutOff} found their connection closed without a byte`)
+  print(`rejected behind a load balancer: ${turnedAway(clients, true)}; of the others: ${turnedAway(clients, false)}`)
+  print(`${cutOff} of these found their connection closed without a byte`)
   return [
     { what: "hosts that have billed", seen: bills.filter(({ length }) => length > 0).length, atLeast: HOSTS },
-    problemFigure("accepted, and not answered whole", { problems: broken, print }),
-    problemFigure("clients with answers, bills and entries that differ", { problems: unequal(evidence), print }),
-    problemFigure("answers booked otherwise than told", { problems: bookedOtherwise(evidence), print }),
-    problemFigure("problems that the ledger's own proof finds", { problems, print }),
-    { what: "held although no gateway runs", seen: books.holds.length, atMost: 0 },
+    problemFigure("requests accepted and not answered whole", { problems: broken, print }),
+    problemFigure("clients whose answers, bills and entries differ", { problems: unequal(evidence), print }),
+    problemFigure("answers booked with another cost than reported", { problems: bookedOtherwise(evidence), print }),
+    problemFigure("problems that the ledger's own verification finds", { problems, print }),
+    { what: "open holds although no gateway runs", seen: books.holds.length, atMost: 0 },
   ]
 }
 
@@ -265,12 +265,14 @@ export const stopping: ProofRow = {
           atLeast: lifetimes.lifetimesMs.length,
         },
         { what: "reloads", seen: (reloads + rejected) / seconds, atLeast: short ? 3 : 10, unit: "a second" },
-        { what: "of them refused as invalid", seen: rejected, atLeast: short ? 1 : 20 },
+        { what: "of these, refused as invalid", seen: rejected, atLeast: short ? 1 : 20 },
         { what: "requests accepted", seen: answers, atLeast: short ? 40 : 3000 },
         ...figures(evidence, print),
         ...(short
           ? []
-          : [{ what: "turned away behind a balancer", seen: turnedAway(evidence.clients, true), atMost: 0 }]),
+          : [
+              { what: "requests rejected behind a load balancer", seen: turnedAway(evidence.clients, true), atMost: 0 },
+            ]),
         { what: "other errors in the logs", seen: errors, atMost: 0 },
       ]
     } finally {

@@ -60,10 +60,10 @@ async function figures(gateway: RunningGateway, roles: RouteRoles): Promise<Proo
   const mayCall = new Set(inference.flatMap((door) => [entry("whole", door), entry("narrow", door)]))
   const unexpected = [...entered].filter((each) => !mayAdminister.has(each)).length
   return [
-    { what: "unexpectedly let in at the administration", seen: unexpected, atMost: 0 },
-    { what: "unexpectedly let in at the inference routes", seen: outside(called, mayCall), atMost: 0 },
-    { what: "let in at the administration's paths on the inference port", seen: strayed.size, atMost: 0 },
-    { what: "wrongly kept out", seen: outside(mayAdminister, entered) + outside(mayCall, called), atMost: 0 },
+    { what: "callers unexpectedly admitted to the administration", seen: unexpected, atMost: 0 },
+    { what: "callers unexpectedly admitted to the inference routes", seen: outside(called, mayCall), atMost: 0 },
+    { what: "callers admitted to the administration's paths on the inference port", seen: strayed.size, atMost: 0 },
+    { what: "callers wrongly rejected", seen: outside(mayAdminister, entered) + outside(mayCall, called), atMost: 0 },
     { what: "combinations tried", seen: (2 * administration.length + inference.length) * roles.size, atLeast: 300 },
   ]
 }

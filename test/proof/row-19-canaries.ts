@@ -71,10 +71,10 @@ export const canaries: ProofRow = {
         { what: "hits in the metrics", seen: hits(metrics, gateway.key), atMost: 0 },
         { what: "hits in the traces", seen: hits(collector.text, gateway.key), atMost: 0 },
         { what: "hits in answers", seen: sum(answers.map((answer) => matches(answer, NOT_IN_ANSWERS))), atMost: 0 },
-        { what: "callers' keys and headers told to the provider", seen: strays(seenUpstream, gateway.key), atMost: 0 },
+        { what: "callers' keys and headers sent to the provider", seen: strays(seenUpstream, gateway.key), atMost: 0 },
         { what: "exchanges", seen: answers.length, atLeast: 90 },
         { what: "spans received", seen: collector.spans.length, atLeast: 90 },
-        { what: "prompts the provider did get", seen: matches(seenUpstream, [/canary-prompt/]), atLeast: 1 },
+        { what: "prompts that reached the provider", seen: matches(seenUpstream, [/canary-prompt/]), atLeast: 1 },
       ]
     } finally {
       await gateway.stop()

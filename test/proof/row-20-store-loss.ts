@@ -29,7 +29,7 @@ export const storeLoss: ProofRow = {
     const seen = new LossSeen()
     const evidence: InvariantEvidence[] = []
     if (!canLimit)
-      print("There is no prlimit here: a gateway is started under a limit in its place, and ends its outage with it.")
+      print("There is no prlimit here: a gateway is started under a limit instead, and its end ends the outage.")
     for (let number = 0; number < (short ? 1 : LONG_RUNS); number++) {
       const random = new SeededRandom({ seed: Date.now(), number })
       const loss = new StoreLoss({ outages: short ? SHORT_OUTAGES : thrown(random), random, seen })
@@ -41,7 +41,12 @@ export const storeLoss: ProofRow = {
       ...invariantFigures(evidence, print),
       ...clientFigures(evidence),
       ...(canLimit ? underWayFigures(seen, evidence) : []),
-      { what: "the longest until a request was answered again", seen: seen.resumedMs, atMost: RESUMES_MS, unit: "ms" },
+      {
+        what: "the longest time until a request was answered again",
+        seen: seen.resumedMs,
+        atMost: RESUMES_MS,
+        unit: "ms",
+      },
       { what: "crashes", seen: seen.crashes, atMost: 0 },
       { what: "faults logged", seen: seen.faults, atMost: 0 },
       ...(await lockFigures()),
@@ -69,24 +74,28 @@ function clientFigures(evidence: readonly InvariantEvidence[]): ProofFigure[] {
     tracedRequests.filter(holds).length
   const unbooked = evidence.reduce((sum, each) => sum + billedUnbooked(each), 0)
   return [
-    { what: "told that the store is lost", seen: count(({ seen }) => seen.code === "store_unavailable"), atLeast: 1 },
+    {
+      what: "requests answered with store_unavailable",
+      seen: count(({ seen }) => seen.code === "store_unavailable"),
+      atLeast: 1,
+    },
     { what: "answers 401", seen: count(({ seen }) => seen.status === 401), atMost: 0 },
     {
-      what: "refused for any other reason than the store's or their own money",
+      what: "requests refused for other reasons than the store or their own funds",
       seen: count(({ seen }) => seen.how === "refused" && !HONEST.includes(seen.code ?? "")),
       atMost: 0,
     },
-    { what: "billed, and not in the ledger", seen: unbooked, atMost: 0 },
+    { what: "billed calls that are not in the ledger", seen: unbooked, atMost: 0 },
   ]
 }
 
 function underWayFigures(seen: LossSeen, evidence: readonly InvariantEvidence[]): ProofFigure[] {
   const recovered = evidence.flatMap(({ books }) => books.entries).filter(({ kind }) => kind === "recovered")
   return [
-    { what: "answers under way that came whole", seen: seen.delivered, atLeast: seen.outages },
-    { what: "of them, while the store was lost", seen: seen.deliveredMeanwhile, atLeast: 1 },
-    { what: "answers under way that did not come", seen: seen.undelivered, atMost: 0 },
-    { what: "the longest until all that was owed was settled", seen: seen.settledMs, atMost: RESUMES_MS, unit: "ms" },
+    { what: "answers under way that arrived whole", seen: seen.delivered, atLeast: seen.outages },
+    { what: "of these, while the store was down", seen: seen.deliveredMeanwhile, atLeast: 1 },
+    { what: "answers under way that did not arrive", seen: seen.undelivered, atMost: 0 },
+    { what: "the longest time until all charges were settled", seen: seen.settledMs, atMost: RESUMES_MS, unit: "ms" },
     { what: "holds that only a restart would have ended", seen: recovered.length, atMost: 0 },
   ]
 }
@@ -107,7 +116,7 @@ async function lockFigures(): Promise<ProofFigure[]> {
     const again = await RunningGateway.start({ dataDir })
     await again.stop()
     return [
-      { what: "others kept out of the store of a running gateway", seen: isShut ? 1 : 0, atLeast: 1 },
+      { what: "other processes refused at the store of a running gateway", seen: isShut ? 1 : 0, atLeast: 1 },
       {
         what: "starts on a locked store that were refused with the reason",
         seen: code !== 0 && stderr.includes("in use by another process") ? 1 : 0,

@@ -72,9 +72,9 @@ export const soak: ProofRow = {
       return [
         // In a few seconds it means nothing.
         ...(short ? [] : [{ what: "slope of memory", seen: slope(settled), atMost: 0.5, unit: "MB per minute" }]),
-        { what: "memory at its most", seen: Math.max(...samples.map(([, mb]) => mb)), atMost: 300, unit: "MB" },
+        { what: "peak memory", seen: Math.max(...samples.map(([, mb]) => mb)), atMost: 300, unit: "MB" },
         { what: "calls", seen: tally.calls, atLeast: short ? 500 : 100_000, needsQuiet: true },
-        { what: "good streams that did not arrive", seen: tally.lost, atMost: 0 },
+        { what: "sound streams that did not arrive", seen: tally.lost, atMost: 0 },
         { what: "descriptors gained", seen: descriptors(gateway.pid) - before, atMost: short ? 300 : 5 },
         { what: "faults logged", seen: faultsLogged(gateway), atMost: 0 },
       ]

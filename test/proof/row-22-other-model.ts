@@ -109,7 +109,7 @@ export const otherModels: ProofRow = {
           atMost: 0,
         },
         {
-          what: "runs with a larger limit than was held",
+          what: "runs with a larger limit than the hold covers",
           seen: count(seen, ({ limit }) => limit > LIMIT),
           atMost: 0,
         },

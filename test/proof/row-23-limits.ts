@@ -30,8 +30,8 @@ const chat = (what: string, limits: object): WrittenLimit => ({
 })
 
 const LIMITS: readonly WrittenLimit[] = [
-  chat("max_completion_tokens beside a larger max_tokens", { max_completion_tokens: 1, max_tokens: 100_000 }),
-  chat("max_tokens beside a larger max_completion_tokens", { max_completion_tokens: 100_000, max_tokens: 1 }),
+  chat("max_completion_tokens with a larger max_tokens", { max_completion_tokens: 1, max_tokens: 100_000 }),
+  chat("max_tokens with a larger max_completion_tokens", { max_completion_tokens: 100_000, max_tokens: 1 }),
   chat("max_tokens", { max_tokens: 1 }),
   chat("max_completion_tokens", { max_completion_tokens: 1 }),
   chat("no limit", {}),
@@ -155,7 +155,7 @@ interface LimitStage {
 
 export const limits: ProofRow = {
   number: 23,
-  title: "limits that hosts do not keep to, in every member, unary, streamed and reasoned in silence",
+  title: "output limits that hosts ignore, in every member, unary, streamed and with silent reasoning",
   async run({ short, print }) {
     const host = await MeteredHost.start()
     const cases = casesOf(short)
@@ -187,18 +187,18 @@ function figures(seen: readonly (LimitResult & LimitCase)[], atOnce: number): Pr
   return [
     { what: `ways to spend, ${WAVES * atOnce} calls each, ${atOnce} at once`, seen: seen.length, atLeast: 10 },
     {
-      what: "USD billed beyond the balance and one answer for each call under way",
+      what: "USD billed beyond the balance and one answer per call under way",
       seen: usd(seen, "beyondNano"),
       atMost: 0,
     },
-    { what: "USD reported as put out, and neither paid nor owed", seen: usd(seen, "lostNano"), atMost: 0 },
-    { what: "calls let in once all was spent", seen: seen.reduce((sum, { late }) => sum + late, 0), atMost: 0 },
+    { what: "USD of reported output that is neither paid nor owed", seen: usd(seen, "lostNano"), atMost: 0 },
+    { what: "calls admitted after all was spent", seen: seen.reduce((sum, { late }) => sum + late, 0), atMost: 0 },
     {
-      what: "streams delivered whole by hosts that exceed the limit, on a balance worth none",
+      what: "whole streams of hosts that exceed the limit, on a balance that covers none",
       seen: limited.reduce((sum, { whole }) => sum + whole, 0),
       atMost: 0,
     },
-    { what: "USD over a strict balance at hosts that keep to the limit", seen: usd(honest, "overNano"), atMost: 0 },
-    { what: "calls answered by these", seen: honest.reduce((sum, { whole }) => sum + whole, 0), atLeast: 1 },
+    { what: "USD above a strict balance at hosts that obey the limit", seen: usd(honest, "overNano"), atMost: 0 },
+    { what: "calls answered by these hosts", seen: honest.reduce((sum, { whole }) => sum + whole, 0), atLeast: 1 },
   ]
 }

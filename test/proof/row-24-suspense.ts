@@ -149,21 +149,21 @@ class SuspenseRun {
 
 export const suspense: ProofRow = {
   number: 24,
-  title: "kill -9 of unary calls: what was held comes back, once",
+  title: "kill -9 of unary calls: the holds are returned once",
   async run({ short, print }) {
     const kills = short ? KILLS.short : KILLS.long
     const run = new SuspenseRun()
     await run.run(kills)
-    print(`${Number(run.suspendedNano) / 1e9} USD were found in suspense`)
+    print(`${Number(run.suspendedNano) / 1e9} USD in suspense`)
     return [
       { what: "kills", seen: run.kills, atLeast: kills },
-      { what: "of them followed by a kill while it was returned", seen: run.killedReturns, atLeast: 1 },
-      { what: "calls under way when they came", seen: run.underWay, atLeast: kills * UNDER_WAY },
-      { what: "found in suspense", seen: Number(run.suspendedNano) / 1e9, atLeast: 0.4, unit: "USD" },
-      { what: "missing after the return", seen: Number(run.missingNano), atMost: 0, unit: "nano-USD" },
-      { what: "returned too much", seen: Number(run.surplusNano), atMost: 0, unit: "nano-USD" },
+      { what: "of these, followed by a kill during the return", seen: run.killedReturns, atLeast: 1 },
+      { what: "calls under way at the kills", seen: run.underWay, atLeast: kills * UNDER_WAY },
+      { what: "amount found in suspense", seen: Number(run.suspendedNano) / 1e9, atLeast: 0.4, unit: "USD" },
+      { what: "amount missing after the return", seen: Number(run.missingNano), atMost: 0, unit: "nano-USD" },
+      { what: "amount returned in excess", seen: Number(run.surplusNano), atMost: 0, unit: "nano-USD" },
       { what: "requests left in suspense", seen: run.leftInSuspense, atMost: 0 },
-      { what: "problems that the ledger's own proof finds", seen: run.problems, atMost: 0 },
+      { what: "problems that the ledger's own verification finds", seen: run.problems, atMost: 0 },
     ]
   },
 }

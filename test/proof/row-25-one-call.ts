@@ -104,7 +104,7 @@ function indexesOf(kills: KillCase["kills"]): number[] {
 
 export const oneCall: ProofRow = {
   number: 25,
-  title: "one call is not sent many times",
+  title: "one call is not sent repeatedly",
   async run({ short, print }) {
     const rounds = short ? 1 : 25
     const hosts = await Promise.all(CASES.map((each) => KillingHost.start(each)))
@@ -143,7 +143,7 @@ function figures(seen: readonly (readonly CallSeen[])[]): ProofFigure[] {
   return [
     { what: "calls", seen: seen.flat().length, atLeast: CASES.length },
     { what: "sends of one call beyond its attempts, at most", seen: Math.max(...extra(seen.flat())), atMost: 1 },
-    { what: "the same where the provider had worked for seconds", seen: Math.max(...extra(slow)), atMost: 0 },
+    { what: "of these, after the provider had worked for seconds", seen: Math.max(...extra(slow)), atMost: 0 },
     { what: "sends of any call, at most", seen: Math.max(...seen.flat().map(({ sends }) => sends)), atMost: 4 },
     {
       what: "calls not answered although only their first request was killed",

@@ -170,7 +170,7 @@ async function hostileAnswers({
 
 export const whoseAnswer: ProofRow = {
   number: 28,
-  title: "whose answer",
+  title: "answers reach their own caller",
   async run({ short, print }) {
     const shared = { isolation: "shared", slowness: 1, neighbours: short ? 40 : 60, each: short ? 10 : 40 } as const
     const strict = { isolation: "strict", slowness: 3, neighbours: short ? 20 : 40, each: short ? 5 : 30 } as const
@@ -185,13 +185,13 @@ export const whoseAnswer: ProofRow = {
     print(`${doubleHost.strays} second answers; ${twice.mixed} went to another call of the same tenant`)
     print(`${sharedHost.strays + strictHost.strays} hostile pieces after an answer`)
     return [
-      ...figuresOf("with answers that come twice", twice, { calls: short ? 300 : 5000 }),
-      ...figuresOf("beside hostile answers", together, { calls: short ? 300 : 1000 }),
-      ...figuresOf("beside hostile answers, strictly apart", apart, { calls: short ? 90 : 1000 }),
+      ...figuresOf("with duplicate answers", twice, { calls: short ? 300 : 5000 }),
+      ...figuresOf("next to hostile answers", together, { calls: short ? 300 : 1000 }),
+      ...figuresOf("next to hostile answers, under strict isolation", apart, { calls: short ? 90 : 1000 }),
       { what: "kinds of hostile answers", seen: HOSTILE_ANSWERS.length, atLeast: 80 },
       { what: "second answers sent", seen: doubleHost.strays, atLeast: short ? 20 : 200 },
       { what: "connections handed over", seen: doubleHost.handedOver + sharedHost.handedOver, atLeast: 5 },
-      { what: "connections handed over, strictly apart", seen: strictHost.handedOver, atMost: 0 },
+      { what: "connections handed over, under strict isolation", seen: strictHost.handedOver, atMost: 0 },
     ]
   },
 }

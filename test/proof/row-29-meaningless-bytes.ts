@@ -91,7 +91,7 @@ class ConcurrentClients {
 
 export const meaninglessBytes: ProofRow = {
   number: 29,
-  title: "bytes without meaning",
+  title: "endless bytes without content",
   async run({ short, print }) {
     const host = await FloodHost.start()
     const sound = await soundHost()
@@ -114,9 +114,9 @@ export const meaninglessBytes: ProofRow = {
       await eventually(() => host.open === 0, { withinMs: FREED_MS, what: "the end of every flooded connection" })
       for (const { what, end } of seen.filter(isWrong)) print(`${what}: ${end}`)
       print(
-        `a small question waited ${Math.max(...waits).toFixed(0)} ms at most, memory grew by ${grownMb.toFixed(0)} MB`,
+        `a small request waited ${Math.max(...waits).toFixed(0)} ms at most, memory grew by ${grownMb.toFixed(0)} MB`,
       )
-      print(`the gateway looked at its event loop ${loop.looks} times`)
+      print(`the gateway sampled its event loop ${loop.looks} times`)
       return [...countsOf({ seen, neighbours, mostBytes: host.mostBytes, grownMb }), loopFigure(loop)]
     } finally {
       neighbours.stop()
@@ -144,13 +144,13 @@ function countsOf({ seen, neighbours, mostBytes, grownMb }: FloodMeasurement): P
     { what: "floods", seen: seen.length, atLeast: FLOODS.length },
     { what: "of these, cut with an error frame", seen: cut, atLeast: FLOODS.length / 2 },
     {
-      what: "floods that ended in neither an error nor, where it was there, the answer",
+      what: "floods that ended in neither an error nor a complete answer",
       seen: seen.filter(isWrong).length,
       atMost: 0,
     },
-    { what: "taken of one flood, at most", seen: mostBytes / MIB, atMost: MAX_TAKEN_MIB, unit: "MiB" },
-    { what: "streams beside them", seen: neighbours.requestCount, atLeast: 2 },
+    { what: "peak bytes read of one flood", seen: mostBytes / MIB, atMost: MAX_TAKEN_MIB, unit: "MiB" },
+    { what: "other streams meanwhile", seen: neighbours.requestCount, atLeast: 2 },
     { what: "of these, not answered whole", seen: neighbours.broken, atMost: 0 },
-    { what: "memory gained at its most", seen: grownMb, atMost: 500, unit: "MB" },
+    { what: "peak memory growth", seen: grownMb, atMost: 500, unit: "MB" },
   ]
 }

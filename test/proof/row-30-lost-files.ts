@@ -48,7 +48,7 @@ const LOSSES: readonly FileLoss[] = [
     message: /lacks the last \d+ ledger entries of \d+, written before 20/,
   },
   {
-    what: "what came after an old copy",
+    what: "the data after an old copy",
     inflict: (dataDir, old) => {
       for (const file of ["trivium.db", "trivium.db-wal"]) {
         rmSync(join(dataDir, file), { force: true })
@@ -205,10 +205,14 @@ async function shortSecrets(): Promise<number> {
 function figuresOf(run: LostFiles, { kills, print }: { kills: number; print: (text: string) => void }): ProofFigure[] {
   for (const each of run.wrong) print(each)
   return [
-    { what: "kills under load, each of which was followed by a start", seen: run.starts, atLeast: kills },
-    { what: "refused with what is missing and what to do", seen: run.refusals.length, atLeast: LOSSES.length },
-    { what: "not refused, or without the reason", seen: run.wrong.length, atMost: 0 },
-    { what: "started once it was accepted, and then as ever", seen: run.accepted, atLeast: LOSSES.length },
+    { what: "kills under load, each followed by a start", seen: run.starts, atLeast: kills },
+    { what: "starts refused with the missing file and the remedy", seen: run.refusals.length, atLeast: LOSSES.length },
+    { what: "starts not refused, or without the reason", seen: run.wrong.length, atMost: 0 },
+    {
+      what: "starts after the loss was accepted, and normal starts after that",
+      seen: run.accepted,
+      atLeast: LOSSES.length,
+    },
   ]
 }
 
@@ -230,7 +234,7 @@ export const lostFiles: ProofRow = {
     return [
       ...figuresOf(run, { kills, print }),
       { what: "starts with a secret of 31 characters that were refused", seen: await shortSecrets(), atLeast: 1 },
-      { what: "budgets that a clock set back has opened again", seen: await reopenedBudgets(), atMost: 0 },
+      { what: "budgets reopened by a clock that was set back", seen: await reopenedBudgets(), atMost: 0 },
     ]
   },
 }

@@ -47,8 +47,8 @@ function figuresOf(openings: readonly StoreOpening[], short: boolean): ProofFigu
   const searches = Math.max(...openings.map((each) => each.searches))
   return [
     { what: "holds that the kill left open", seen: Math.min(...openings.map(({ holds }) => holds)), atLeast: 400 },
-    { what: "texts that were searched", seen: searches, atMost: MOST_SEARCHES },
-    ...(short ? [] : [{ what: "until it was open and recovered", seen: tookMs, atMost: MOST_MS, unit: "ms" }]),
+    { what: "text searches", seen: searches, atMost: MOST_SEARCHES },
+    ...(short ? [] : [{ what: "time to open and recover", seen: tookMs, atMost: MOST_MS, unit: "ms" }]),
   ]
 }
 

@@ -99,7 +99,7 @@ class CrashRun {
 
 export const crashes: ProofRow = {
   number: 32,
-  title: "crashes of the gateway process under load, and the launcher that brings it back",
+  title: "crashes of the gateway process under load, and its restart by the launcher",
   async run({ short, print }): Promise<ProofFigure[]> {
     if (!HAS_LAUNCHER) return [{ what: "the single binary has no launcher", seen: 0, atMost: 0 }]
     const kills = short ? 3 : 10
@@ -112,12 +112,12 @@ export const crashes: ProofRow = {
       for (const each of [...run.odd, ...problems.map(({ what }) => what)].slice(0, 5)) print(each)
       print(`${run.failedConnections} failed connections`)
       return [
-        { what: "crashes after which the gateway was back", seen: run.broughtBack, atLeast: kills },
+        { what: "crashes after which the gateway was restarted", seen: run.broughtBack, atLeast: kills },
         { what: "requests answered whole", seen: run.answered.length, atLeast: short ? 30 : 500 },
         { what: "answers that were neither whole nor a failed connection", seen: run.odd.length, atMost: 0 },
-        { what: "whole answers that are not settled in the ledger", seen: unbooked.length, atMost: 0 },
-        { what: "problems that the ledger's own proof finds", seen: problems.length, atMost: 0 },
-        { what: "held although no gateway runs", seen: holds.length, atMost: 0 },
+        { what: "whole answers not settled in the ledger", seen: unbooked.length, atMost: 0 },
+        { what: "problems that the ledger's own verification finds", seen: problems.length, atMost: 0 },
+        { what: "open holds although no gateway runs", seen: holds.length, atMost: 0 },
         { what: "the launcher's exit code", seen: run.code ?? Number.NaN, atMost: 0 },
       ]
     } finally {

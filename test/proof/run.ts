@@ -23,5 +23,5 @@ for (const row of rows.filter(({ number }) => wanted.length === 0 || wanted.incl
   }
   console.log(`  took ${Math.round((performance.now() - startedAt) / 1000)} s`)
 }
-console.log(broken === 0 ? "Every promise was kept." : `BROKEN: ${broken}.`)
+console.log(broken === 0 ? "Every bound was kept." : `BROKEN: ${broken}.`)
 process.exit(broken === 0 ? 0 : 1)

@@ -195,7 +195,7 @@ export class StoreLoss {
   private async probeUntilWhole(url: string): Promise<void> {
     for (;;) {
       const probe = this.probes.shift()
-      if (!probe) throw new Error("nobody was answered after the store worked again")
+      if (!probe) throw new Error("no request was answered after the store worked again")
       await runTracedRequest(probe, url)
       if (isWhole(probe)) return
       await Bun.sleep(PROBE_MS)

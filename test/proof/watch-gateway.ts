@@ -53,7 +53,7 @@ async function loopLooks(gateway: RunningGateway): Promise<LoopLooks> {
 
 /** The delay of the event loop, as the gateway itself measures it. */
 export function loopFigure({ late }: Pick<LoopLooks, "late">): ProofFigure {
-  return { what: `looks at the event loop more than ${LATE_MS} ms late`, seen: late, atMost: 0, needsQuiet: true }
+  return { what: `samples of the event loop more than ${LATE_MS} ms late`, seen: late, atMost: 0, needsQuiet: true }
 }
 
 /** The wait that so many of a hundred stay below. */

@@ -198,7 +198,7 @@ specifyEach("endpoints.authentication", ENDPOINTS, {
 const WITH_BODY = ENDPOINTS.filter(({ body }) => body)
 
 specifyEach("endpoints.content-type", WITH_BODY, {
-  sentence: ({ path }) => `${path} takes JSON and refuses what is said to be something else`,
+  sentence: ({ path }) => `${path} accepts JSON and rejects any other content type`,
   check: async (endpoint) => {
     expect((await call(endpoint, { "content-type": "application/json; charset=utf-8" })).status).toBe(200)
     const response = await call(endpoint, { "content-type": "text/plain" })

@@ -22,7 +22,7 @@ export async function itemReferences(cell: MatrixCell): Promise<void> {
   }
   const { reply, heard } = await cell.exchange(third, { answer: DONE, stream: false, mayLose: true })
   cell.seen("text", reply.text).is("Done.")
-  cell.seen("what was said", textsIn(heard)).is([
+  cell.seen("texts at the upstream", textsIn(heard)).is([
     ["user", "hi"],
     ["assistant", "Hello."],
     ["user", "and?"],
@@ -45,7 +45,7 @@ export async function searchResults(cell: MatrixCell): Promise<void> {
     else
       for (const words of Object.values(PASSAGE)) {
         const isThere = received.some((part) => part.kind === "text" && part.text.includes(words))
-        cell.seen(`whether the upstream hears ${words}`, isThere).is(true)
+        cell.seen(`whether the upstream receives ${words}`, isThere).is(true)
       }
   }
 }

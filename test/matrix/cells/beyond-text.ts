@@ -28,7 +28,7 @@ export async function imageIn(cell: MatrixCell): Promise<void> {
     const { reply, heard } = await cell.exchange(requestWith({ image: PICTURE }), { answer: DONE, stream })
     cell.seen("text", reply.text).is("I see a dot.")
     cell.seen("images at the upstream", mediaIn(heard, "image")).is([PICTURE])
-    cell.seen("text beside it", textsIn(heard)).is([["user", QUESTION]])
+    cell.seen("text next to it", textsIn(heard)).is([["user", QUESTION]])
   }
 }
 
@@ -38,7 +38,7 @@ export async function documentIn(cell: MatrixCell): Promise<void> {
   const { mediaType, base64 } = DOCUMENT
   cell.seen("text", reply.text).is("I see a dot.")
   cell.seen("documents at the upstream", mediaIn(heard, "document")).is([{ mediaType, base64 }])
-  cell.seen("text beside it", textsIn(heard)).is([["user", QUESTION]])
+  cell.seen("text next to it", textsIn(heard)).is([["user", QUESTION]])
 }
 
 const FORMAT = {

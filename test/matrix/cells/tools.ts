@@ -42,7 +42,7 @@ export function goneOn({ turns, ...ask }: MatrixRequest, { reply, results }: Goi
 export async function tools(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
     const first = await cell.exchange(ASK, { answer: CALLS, stream })
-    cell.seen("text beside the call", first.reply.text).is("Let me see.")
+    cell.seen("text before the call", first.reply.text).is("Let me see.")
     cell.ended(first.reply, "tool-calls")
     checkCalls(cell, first, [CALL])
     cell.seen("tools at the upstream", first.heard.tools.map(toolEssence)).is(TOOLS.map(toolEssence))
@@ -146,7 +146,7 @@ export async function toolResultWithImage(cell: MatrixCell): Promise<void> {
   const [result] = resultsIn(heard)
   if (result?.images.length) cell.seen("images in the result", result.images).is([PICTURE])
   else {
-    cell.seen("images beside the result", mediaIn(heard, "image")).is([PICTURE])
+    cell.seen("images after the result", mediaIn(heard, "image")).is([PICTURE])
     cell.lost("the image's place", { reply, as: /./ })
     cell.note("The image follows the result in a message of the user, and `x-gateway-losses` says so.")
   }
