@@ -1,5 +1,5 @@
 // npm run bench [-- --quick] [--protocol NAME] [--to NAME] [--filled KEYS,ROWS] [--before FOLDER] [--only unary|stream] [--rounds N] [--json FILE] [--calibrate] [--no-pin]
-// Measures the gateway beside a bare Bun proxy and nginx on this machine, prints a table, and writes the figures as JSON.
+// Measures the gateway, a bare Bun proxy and nginx on this machine, prints a table, and writes the figures as JSON.
 // Exit code: 0 all bounds held, 1 a bound missed or the run failed, 2 the run is void. Linux only; takes about 8 minutes.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { cpus, tmpdir } from "node:os"

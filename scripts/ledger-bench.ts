@@ -1,4 +1,4 @@
-// What a hold and its settlement cost, in µs of CPU, with the folding of what they book:
+// The cost of a hold and its settlement, in µs of CPU, including the flushes of their entries:
 // node scripts/bun.mjs scripts/ledger-bench.ts [KEYS [ENTRIES [ACTIVE KEYS]]] [own | budgets]. Without numbers, few and
 // many of each. `own` gives every key a balance, `budgets` a budget a day and a month.
 import { mkdtempSync, rmSync, statSync } from "node:fs"

@@ -11,7 +11,7 @@ export interface TranslateOptions {
 }
 
 /** A message of a translated body, as far as tests read it. */
-export interface TranslatedMessage {
+interface TranslatedMessage {
   readonly role: string
   readonly content: string | readonly JsonObject[]
   readonly tool_calls?: readonly { readonly id: string }[]
