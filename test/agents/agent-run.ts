@@ -56,7 +56,7 @@ export async function runAgent(
       ...(upstream.isDone ? [] : ["the model did not receive the result of its last call"]),
       ...upstream.faults,
       ...lines.flatMap((line) => refusal(line)),
-      ...(lines.length > 0 ? [] : ["the gateway heard nothing of it"]),
+      ...(lines.length > 0 ? [] : ["the gateway received no request"]),
     ]
     const seals = upstream.seals.size
     return { problems, requests: lines.length, seals, losses: [...tap.losses], durationMs, output: ended.output }

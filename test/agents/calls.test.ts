@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import type { HeardPart } from "../matrix/conversation.ts"
+import type { ReceivedPart } from "../matrix/conversation.ts"
 import { callsOf, misfits, wrongCalls } from "./calls.ts"
 import type { ToolSteps, ToolUse } from "./task.ts"
 
@@ -7,13 +7,13 @@ const read = (file: string): ToolUse => ({ tool: "read", arguments: { file }, re
 const steps: ToolSteps = [[read("a"), read("b")], [read("c")]]
 
 /** The conversation as it should come back. */
-const faithful = (): HeardPart[] =>
+const faithful = (): ReceivedPart[] =>
   steps.flatMap((uses, step) => [
-    ...callsOf(uses, step).map((call): HeardPart => ({ kind: "call", call })),
+    ...callsOf(uses, step).map((call): ReceivedPart => ({ kind: "call", call })),
     ...callsOf(uses, step).map((call, index) => resultOf(call.id, `${uses[index]?.resultText}\n`)),
   ])
 
-function resultOf(callId: string, text: string): HeardPart {
+function resultOf(callId: string, text: string): ReceivedPart {
   return { kind: "result", callId, text, images: [], failed: false }
 }
 
@@ -35,14 +35,14 @@ describe("the tool calls that a model receives", () => {
     expect(wrongCalls(rest, { steps, haveIds: true })).toHaveLength(1)
     if (first?.kind !== "call") throw new Error("it begins with a call")
     for (const change of [{ arguments: { file: "b" } }, { name: "write" }, { id: "call_9" }]) {
-      const parts: HeardPart[] = [{ ...first, call: { ...first.call, ...change } }, ...rest]
+      const parts: ReceivedPart[] = [{ ...first, call: { ...first.call, ...change } }, ...rest]
       expect(wrongCalls(parts, { steps, haveIds: true })).toHaveLength(1)
     }
   })
 
   test("calls without ids are matched by their order", () => {
     const renamed = (id: string) => `unnamed ${id}`
-    const parts = faithful().map((part): HeardPart => {
+    const parts = faithful().map((part): ReceivedPart => {
       if (part.kind === "call") return { ...part, call: { ...part.call, id: renamed(part.call.id) } }
       return part.kind === "result" ? { ...part, callId: renamed(part.callId) } : part
     })

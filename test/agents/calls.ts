@@ -1,5 +1,5 @@
 // Compares the tool calls that a model made with those it receives back, each with its own result.
-import type { HeardPart, MatrixTool, MatrixToolCall } from "../matrix/conversation.ts"
+import type { MatrixTool, MatrixToolCall, ReceivedPart } from "../matrix/conversation.ts"
 import { list, members } from "../matrix/wire.ts"
 import type { ToolSteps, ToolUse } from "./task.ts"
 
@@ -28,7 +28,7 @@ interface TurnScript {
   readonly haveIds: boolean
 }
 
-export function wrongCalls(parts: readonly HeardPart[], { steps, haveIds }: TurnScript): string[] {
+export function wrongCalls(parts: readonly ReceivedPart[], { steps, haveIds }: TurnScript): string[] {
   const received = parts.flatMap((part) => (part.kind === "call" ? [part.call] : []))
   const expected = steps.flatMap((uses, step) => callsOf(uses, step).map((call, at) => ({ call, use: uses[at] })))
   if (received.length !== expected.length)

@@ -95,8 +95,8 @@ function usageIn(recording: RecordedExchange, upstream: UpstreamCodec): Usage | 
     }
     const frames = decodeSse()
     const events = upstream.decodeStream(context)
-    const heard = [...frames.push(stream), ...frames.finish()].flatMap((frame) => events.push(frame))
-    return assembleResponse([...heard, ...events.finish()]).usage
+    const received = [...frames.push(stream), ...frames.finish()].flatMap((frame) => events.push(frame))
+    return assembleResponse([...received, ...events.finish()]).usage
   } catch {
     // Some recordings are cut, or of another interface.
     return undefined

@@ -22,7 +22,7 @@ interface StreamingClient {
   readonly events: readonly [half: readonly string[], rest: readonly string[]]
   readonly protocol: keyof typeof WIRES
   /** Reads a stream to its end, telling each piece of its text. */
-  read(gateway: InProcessGateway, hear: (text: string) => void): Promise<void>
+  read(gateway: InProcessGateway, onText: (text: string) => void): Promise<void>
   /** The class it raises on an error inside a stream. */
   readonly raises: new (
     ...given: never[]
@@ -53,10 +53,10 @@ const chats = VERSIONS.map((version): StreamingClient => {
     name: `${version.name}, chat`,
     events: cut(streamedWords("The quick"), 2),
     protocol: "chat",
-    async read({ url, key }, hear) {
+    async read({ url, key }, onText) {
       const client = new version.OpenAI({ apiKey: key, baseURL: `${url}/v1` })
       const stream = await client.chat.completions.create({ ...HI, stream: true })
-      for await (const { choices } of stream) hear(choices[0]?.delta.content ?? "")
+      for await (const { choices } of stream) onText(choices[0]?.delta.content ?? "")
     },
     raises: version.OpenAI.APIError,
   }
@@ -67,10 +67,10 @@ const responses = VERSIONS.map((version): StreamingClient => {
     name: `${version.name}, responses`,
     events: cut(responseWords("The quick"), 4),
     protocol: "responses",
-    async read({ url, key }, hear) {
+    async read({ url, key }, onText) {
       const client = new version.OpenAI({ apiKey: key, baseURL: `${url}/v1` })
       const stream = client.responses.stream({ model: "test/model", input: "hi" } as never)
-      stream.on("response.output_text.delta", ({ delta }) => hear(delta))
+      stream.on("response.output_text.delta", ({ delta }) => onText(delta))
       await stream.finalResponse()
     },
     raises: version.OpenAI.APIError,
@@ -82,9 +82,9 @@ const messages = ANTHROPIC_VERSIONS.map((version): StreamingClient => {
     name: version.name,
     events: cut(anthropicWords("The quick"), 3),
     protocol: "messages",
-    async read({ url, key }, hear) {
+    async read({ url, key }, onText) {
       const client = new version.Anthropic({ apiKey: key, baseURL: `${url}/anthropic` })
-      await client.messages.stream(hello("test/model")).on("text", hear).finalMessage()
+      await client.messages.stream(hello("test/model")).on("text", onText).finalMessage()
     },
     raises: version.Anthropic.APIError,
   }
@@ -95,10 +95,10 @@ const generates = GENAI_VERSIONS.map((version): StreamingClient => {
     name: version.name,
     events: [geminiHalf("The quick"), geminiWords("!").map((event) => event.replace('"!"', '""'))],
     protocol: "generate",
-    async read({ url, key }, hear) {
+    async read({ url, key }, onText) {
       const client = new version.GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: `${url}/gemini` } })
       const stream = await client.models.generateContentStream({ model: "test/model", contents: "hi" })
-      for await (const { text } of stream) hear(text ?? "")
+      for await (const { text } of stream) onText(text ?? "")
     },
     raises: version.ApiError,
   }
@@ -134,16 +134,16 @@ function hesitates({ events: [half, rest] }: Pick<StreamingClient, "events">, { 
   }
 }
 
-for (const speaker of [...chats, ...responses, ...messages, ...generates]) {
-  describe(speaker.name, () => {
+for (const client of [...chats, ...responses, ...messages, ...generates]) {
+  describe(client.name, () => {
     /** The text of a stream up to its end, and the error it ends in, if any. */
     const read = async (gateway: InProcessGateway): Promise<{ text: string; error?: unknown }> => {
       let text = ""
-      const hear = (piece: string) => {
+      const onText = (piece: string) => {
         text += piece
       }
       try {
-        await speaker.read(gateway, hear)
+        await client.read(gateway, onText)
         return { text }
       } catch (error) {
         return { text, error }
@@ -151,27 +151,27 @@ for (const speaker of [...chats, ...responses, ...messages, ...generates]) {
     }
 
     test("a client waits for an upstream that starts slowly, and gets the whole answer", async () => {
-      hesitates(speaker, { beforeMs: SILENCE_MS })
+      hesitates(client, { beforeMs: SILENCE_MS })
       expect(await read(start())).toEqual({ text: "The quick" })
     })
 
     test("a client waits for an upstream that pauses, and gets the whole answer", async () => {
-      hesitates(speaker, { amidstMs: SILENCE_MS })
+      hesitates(client, { amidstMs: SILENCE_MS })
       expect(await read(start())).toEqual({ text: "The quick" })
     })
 
     test("a client raises its own error after a pause that is too long, with the text that arrived", async () => {
-      hesitates(speaker, { amidstMs: LIMIT_MS * 10 })
+      hesitates(client, { amidstMs: LIMIT_MS * 10 })
       const { text, error } = await read(start({ gapMs: LIMIT_MS }))
-      expect(error).toBeInstanceOf(speaker.raises)
+      expect(error).toBeInstanceOf(client.raises)
       expect(error).toMatchObject({ message: expect.stringMatching(/in time|too long|silent/i) })
       expect(text).toBe("The quick")
     })
 
     test("a client raises its own error if no event arrives after the heart-beats", async () => {
-      hesitates(speaker, { beforeMs: LIMIT_MS * 10 })
+      hesitates(client, { beforeMs: LIMIT_MS * 10 })
       const { text, error } = await read(start({ firstEventMs: LIMIT_MS }))
-      expect(error).toBeInstanceOf(speaker.raises)
+      expect(error).toBeInstanceOf(client.raises)
       expect(text).toBe("")
     })
 
@@ -181,25 +181,25 @@ for (const speaker of [...chats, ...responses, ...messages, ...generates]) {
         reply.json({ error: { message: "4711" } }, 500)
       }
       const { error } = await read(start())
-      expect(error).toBeInstanceOf(speaker.raises)
+      expect(error).toBeInstanceOf(client.raises)
       expect(error).toMatchObject({ message: expect.not.stringContaining("4711") })
     })
   })
 }
 
 describe("a silent stream", () => {
-  for (const speaker of [chats[0], responses[0], messages[0], generates[0]]) {
-    if (!speaker) continue
-    const { path, body, beat } = WIRES[speaker.protocol]
+  for (const client of [chats[0], responses[0], messages[0], generates[0]]) {
+    if (!client) continue
+    const { path, body, beat } = WIRES[client.protocol]
     const bytesOf = async ({ url, key }: InProcessGateway): Promise<string> => {
       const headers = { ...HEADERS, authorization: `Bearer ${key}` }
       return (await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })).text()
     }
 
-    test(`a silent stream of ${speaker.protocol} carries only ${JSON.stringify(beat)}`, async () => {
-      hesitates(speaker, { beforeMs: SILENCE_MS, amidstMs: SILENCE_MS })
+    test(`a silent stream of ${client.protocol} carries only ${JSON.stringify(beat)}`, async () => {
+      hesitates(client, { beforeMs: SILENCE_MS, amidstMs: SILENCE_MS })
       const text = await bytesOf(start())
-      hesitates(speaker, {})
+      hesitates(client, {})
       const plain = await bytesOf(start())
       expect(text).toStartWith(beat.repeat(2))
       expect(text.length).toBeGreaterThan(plain.length + 3 * beat.length)

@@ -119,12 +119,12 @@ describe("a streamed completion", () => {
       reply.cut("fin")
     }
     const stream = await client.completions.create({ model: "test/base", prompt: "Once", stream: true })
-    const heard: string[] = []
+    const received: string[] = []
     const reading = (async () => {
-      for await (const { choices } of stream) heard.push(choices[0]?.text ?? "")
+      for await (const { choices } of stream) received.push(choices[0]?.text ?? "")
     })()
     expect(await rejectionOf(reading)).toBeInstanceOf(OpenAI.APIError)
-    expect(heard).toEqual([" there"])
+    expect(received).toEqual([" there"])
   })
 
   test("a streamed completion has the same text as the unary one", async () => {

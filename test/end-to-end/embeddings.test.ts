@@ -10,11 +10,11 @@ import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { VERSIONS } from "./client-versions.ts"
 import {
   answerAs,
-  type HeardCall,
   HOST_NAMES,
   HOSTS,
   type HostName,
   hostsConfig,
+  type ReceivedEmbeddingCall,
   tokensFor,
   USUAL_DIMENSIONS,
   vectorFor,
@@ -25,11 +25,11 @@ const folder = mkdtempSync(join(tmpdir(), "trivium-embeddings-"))
 let office: TokenOffice
 let upstream: ScriptedUpstream
 let gateway: InProcessGateway
-let heard: HeardCall[] = []
+let received: ReceivedEmbeddingCall[] = []
 
 const asUsual: UpstreamScript = (request, reply) => {
   const call = answerAs(request, reply)
-  if (call) heard.push(call)
+  if (call) received.push(call)
 }
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ beforeAll(async () => {
   gateway = InProcessGateway.start({ config: hostsConfig(upstream.origin, file) })
 })
 beforeEach(() => {
-  heard = []
+  received = []
   script(asUsual)
 })
 afterAll(async () => {
@@ -109,8 +109,8 @@ describe.each(HOST_NAMES)("embeddings over %s", (name) => {
       expect(data.map(({ index }) => index)).toEqual(many.map((_, index) => index))
       expect(data.map(({ embedding }) => [...embedding])).toEqual(many.map((text) => vectorFor(text, 5)))
       expect(usage.prompt_tokens).toBe(tokensFor(many))
-      expect(heard.length).toBe(Math.ceil(many.length / most))
-      expect(heard.every(({ inputs }) => inputs.length <= most)).toBeTrue()
+      expect(received.length).toBe(Math.ceil(many.length / most))
+      expect(received.every(({ inputs }) => inputs.length <= most)).toBeTrue()
     })
   })
 
@@ -132,7 +132,7 @@ describe.each(HOST_NAMES)("embeddings over %s", (name) => {
       usageMetadata: { promptTokenCount: 1 },
     })
     const word = TASK_WORDS[name]
-    expect(heard[0]?.task).toBe(word)
+    expect(received[0]?.task).toBe(word)
     expect(answer.headers.get("x-gateway-losses")).toBe(word === undefined ? "1; taskType" : null)
     const strict = await post(`/genapi/v1beta/models/${model}:embedContent`, { ...body, provider: { strict: true } })
     expect(strict.status).toBe(word === undefined ? 400 : 200)
@@ -146,7 +146,7 @@ describe.each(HOST_NAMES)("embeddings over %s", (name) => {
       return
     }
     expect([answer.status, error.code, error.param]).toEqual([400, "unsupported_parameter", "input"])
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
   test("usage is booked as reported, for any number of calls", async () => {
@@ -190,7 +190,7 @@ describe("translated embeddings", () => {
   test("hints without a counterpart are reported as losses, and the vendor's own members are kept", async () => {
     const kept = await embed({ model: "test/voyage", input: "x", user: "u", truncation: false, input_type: "document" })
     expect(kept.headers.get("x-gateway-losses")).toBe("1; user")
-    expect(heard[0]?.body).toMatchObject({ truncation: false, input_type: "document" })
+    expect(received[0]?.body).toMatchObject({ truncation: false, input_type: "document" })
     const lost = await embed({ model: "test/cohere", input: "x", odd: true })
     expect([lost.status, lost.headers.get("x-gateway-losses")]).toEqual([200, "1; odd"])
   })
@@ -206,7 +206,7 @@ describe("translated embeddings", () => {
     const answer = await post("/genapi/v1beta/models/test/cohere:batchEmbedContents", { requests })
     const { embeddings } = (await answer.json()) as { embeddings: { values: number[] }[] }
     expect(embeddings.map(({ values }) => values)).toEqual(["a", "b", "c"].map((text) => vectorFor(text)))
-    expect(heard.map(({ task, inputs }) => [task, inputs.length]).toSorted()).toEqual([
+    expect(received.map(({ task, inputs }) => [task, inputs.length]).toSorted()).toEqual([
       ["search_document", 2],
       ["search_query", 1],
     ])
@@ -217,14 +217,14 @@ describe("translated embeddings", () => {
     const answer = await embed({ model: "test/google", input })
     const { data } = await read(answer)
     expect(data.map(({ embedding }) => embedding)).toEqual(input.map((text) => vectorFor(text)))
-    expect(heard).toHaveLength(7)
+    expect(received).toHaveLength(7)
   })
 
   test("a request that needs too many calls is rejected before the first", async () => {
     const input = Array.from({ length: 2049 }, () => "x")
     const { error } = await read(await embed({ model: "test/titan", input }))
     expect([error.code, error.param]).toEqual(["invalid_parameter", "input"])
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
   test("an embedding request is explained without a call", async () => {
@@ -233,7 +233,7 @@ describe("translated embeddings", () => {
     expect(attempts).toMatchObject([
       { lane: "translate", upstream_protocol: "cohere-embed", losses: [{ path: "user" }] },
     ])
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
   test("images are embedded only in Google's own protocol", async () => {
@@ -339,7 +339,7 @@ describe("money", () => {
       const again = await post(path, body, headers)
       expect([again.status, (await read(again)).error.code]).toEqual([409, "idempotency_replayed"])
     }
-    expect(heard).toHaveLength(2)
+    expect(received).toHaveLength(2)
   })
 
   test("a caller that cannot pay is rejected before any call, in either protocol", async () => {
@@ -353,7 +353,7 @@ describe("money", () => {
       const answer = await post(path, body, headers)
       expect([answer.status, (await read(answer)).error.code]).toEqual([403, "insufficient_balance"])
     }
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 })
 
@@ -395,7 +395,7 @@ describe("Google's embedding protocol", () => {
   ])("Google's embedding endpoint %s rejects %j", async (method, body, code, named) => {
     const { error } = await read(await post(path + method, body))
     expect([error.code, error.message]).toEqual([code, expect.stringContaining(named)])
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
   test("chat models make no embeddings, and embedding models do not chat", async () => {

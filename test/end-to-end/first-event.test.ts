@@ -7,7 +7,7 @@ import { modelOf, UPSTREAMS, type UpstreamProtocol } from "../matrix/axes.ts"
 import type { ScriptedAnswer } from "../matrix/conversation.ts"
 import { gatewayConfig } from "../matrix/gateway-config.ts"
 import type { EventBytes, UpstreamFormat } from "../matrix/upstreams/upstream-format.ts"
-import { voices } from "../matrix/upstreams/voices.ts"
+import { upstreamFormats } from "../matrix/upstreams/upstream-formats.ts"
 import { members, parsed } from "../matrix/wire.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
@@ -28,39 +28,39 @@ class ReceivedText {
   async within(word: string, patienceMs: number): Promise<boolean> {
     if (this.text.includes(word)) return true
     let look = () => {}
-    const heard = new Promise<boolean>((resolve) => {
+    const received = new Promise<boolean>((resolve) => {
       look = () => this.text.includes(word) && resolve(true)
     })
     this.waiting.add(look)
     const late = Bun.sleep(patienceMs).then(() => false)
-    const result = await Promise.race([heard, late])
+    const result = await Promise.race([received, late])
     this.waiting.delete(look)
     return result
   }
 }
 
 interface EventGate {
-  readonly voice: UpstreamFormat
+  readonly format: UpstreamFormat
   readonly answer: ScriptedAnswer
   /** For words of the answer, each within one piece, the text that must have been read before the next piece. */
   readonly until: ReadonlyMap<string, string>
-  readonly heard: ReceivedText
+  readonly received: ReceivedText
   readonly late: string[]
   readonly patienceMs?: number
 }
 
 /** An upstream that waits after each event until its words were read. */
-function gated({ voice, answer, until, heard, late, patienceMs = PATIENCE_MS }: EventGate): UpstreamScript {
+function gated({ format, answer, until, received, late, patienceMs = PATIENCE_MS }: EventGate): UpstreamScript {
   return async ({ body }, reply) => {
-    const { events } = voice.stream(answer, members(parsed(body.toString())))
+    const { events } = format.stream(answer, members(parsed(body.toString())))
     const waits = new Map(until)
-    reply.stream({ "content-type": voice.contentType })
+    reply.stream({ "content-type": format.contentType })
     for (const event of events) {
       await reply.write(event)
       for (const [piece, word] of waits) {
         if (!textOf(event).includes(piece)) continue
         waits.delete(piece)
-        if (!(await heard.within(word, patienceMs))) late.push(word)
+        if (!(await received.within(word, patienceMs))) late.push(word)
       }
     }
     reply.end()
@@ -149,13 +149,13 @@ const ASKING: Readonly<Record<string, GatedRequest>> = {
 /** Reads a stream as it comes; resolves when it is over. */
 async function listen(
   url: string,
-  { body, key, heard }: { body: object; key: string; heard: ReceivedText },
+  { body, key, received }: { body: object; key: string; received: ReceivedText },
 ): Promise<number> {
   const version = { "anthropic-version": "2023-06-01" }
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", ...version }
   const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })
   const decoder = new TextDecoder()
-  for await (const bytes of response.body ?? []) heard.add(decoder.decode(bytes, { stream: true }))
+  for await (const bytes of response.body ?? []) received.add(decoder.decode(bytes, { stream: true }))
   return response.status
 }
 
@@ -193,17 +193,17 @@ async function exchange({
   protocol,
   answer,
   until,
-}: GatedExchange): Promise<{ heard: string; late: string[] }> {
+}: GatedExchange): Promise<{ received: string; late: string[] }> {
   const asking = ASKING[client]
   if (!asking) throw new Error(`there is no request for ${client}`)
-  const heard = new ReceivedText()
+  const received = new ReceivedText()
   const late: string[] = []
-  upstreamOf(protocol).script = gated({ voice: voices[protocol], answer, until, heard, late })
+  upstreamOf(protocol).script = gated({ format: upstreamFormats[protocol], answer, until, received, late })
   const model = modelOf(protocol)
   const url = gateway.url + asking.path(model)
-  const status = await listen(url, { body: asking.body(model), key: gateway.key, heard })
-  expect([status, heard.text.includes('"error":{')]).toEqual([200, false])
-  return { heard: heard.text, late }
+  const status = await listen(url, { body: asking.body(model), key: gateway.key, received })
+  expect([status, received.text.includes('"error":{')]).toEqual([200, false])
+  return { received: received.text, late }
 }
 
 const eachPiece = (words: readonly string[]) => new Map(words.map((word) => [word, word]))
@@ -215,9 +215,9 @@ describe.each([...codecs.ingress.keys()])("a stream to a client of %s", (client)
       async (what, { answer, words }) => {
         const isWhole = what === CALL && READ_CALLS_WHOLE.includes(client)
         const until = eachPiece(isWhole ? [] : words)
-        const { heard, late } = await exchange({ client, protocol, answer, until })
+        const { received, late } = await exchange({ client, protocol, answer, until })
         expect(late).toEqual([])
-        for (const word of words) expect(heard).toContain(word)
+        for (const word of words) expect(received).toContain(word)
       },
     )
 
@@ -230,19 +230,19 @@ describe.each([...codecs.ingress.keys()])("a stream to a client of %s", (client)
 })
 
 test("a relay that buffers the whole stream is detected", async () => {
-  const heard = new ReceivedText()
+  const received = new ReceivedText()
   const late: string[] = []
   const { answer, words } = ANSWERS.text as (typeof ANSWERS)[string]
   const upstream = upstreamOf("openai-chat")
   const until = eachPiece(words)
-  upstream.script = gated({ voice: voices["openai-chat"], answer, until, heard, late, patienceMs: 50 })
+  upstream.script = gated({ format: upstreamFormats["openai-chat"], answer, until, received, late, patienceMs: 50 })
   const hoarder = createServer(async (_, response) => {
     response.end(await (await fetch(upstream.origin, { method: "POST", body: "{}" })).text())
   })
   await new Promise<void>((resolve) => hoarder.listen(0, "127.0.0.1", resolve))
   const address = hoarder.address()
   const port = address !== null && typeof address === "object" ? address.port : 0
-  await listen(`http://127.0.0.1:${port}/`, { body: {}, key: "", heard })
+  await listen(`http://127.0.0.1:${port}/`, { body: {}, key: "", received })
   hoarder.closeAllConnections()
   await new Promise((resolve) => hoarder.close(resolve))
   expect(late).toEqual([...words])

@@ -12,23 +12,23 @@ import { GENAI_VERSIONS } from "./genai-versions.ts"
 import {
   answerAs,
   GIVES_ADDRESSES,
-  type HeardCall,
   HOST_NAMES,
   HOSTS,
   hostOf,
   hostsConfig,
   pictureFor,
+  type ReceivedImageCall,
 } from "./image-hosts.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "trivium-images-"))
 let office: TokenOffice
 let upstream: ScriptedUpstream
 let gateway: InProcessGateway
-let heard: HeardCall[] = []
+let received: ReceivedImageCall[] = []
 
 const asUsual: UpstreamScript = (request, reply) => {
   const call = answerAs(request, reply)
-  if (call) heard.push(call)
+  if (call) received.push(call)
 }
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ beforeAll(async () => {
   gateway = InProcessGateway.start({ config: hostsConfig(upstream.origin, file) })
 })
 beforeEach(() => {
-  heard = []
+  received = []
   script(asUsual)
 })
 afterAll(async () => {
@@ -102,7 +102,7 @@ describe.each(HOST_NAMES)("images over %s", (name) => {
       const { data, created } = await client().images.generate({ model, prompt, response_format: "b64_json" })
       expect(data?.map(({ b64_json, url }) => [b64_json, url])).toEqual([[picture, undefined]])
       expect(created).toBeGreaterThan(0)
-      expect(heard.map(({ prompt: each }) => each)).toEqual([prompt])
+      expect(received.map(({ prompt: each }) => each)).toEqual([prompt])
     })
 
     test("a client that requests a URL gets the host's URL, or a data URL", async () => {
@@ -116,14 +116,14 @@ describe.each(HOST_NAMES)("images over %s", (name) => {
     test("a client gets as many images as it requests, at any batch size of the host", async () => {
       const { data } = await client().images.generate({ model, prompt, n: many, response_format: "b64_json" })
       expect(data?.map(({ b64_json }) => b64_json)).toEqual(Array.from({ length: many }, () => picture))
-      expect(heard).toHaveLength(Math.ceil(many / most))
-      expect(heard.reduce((sum, { count }) => sum + count, 0)).toBe(many)
+      expect(received).toHaveLength(Math.ceil(many / most))
+      expect(received.reduce((sum, { count }) => sum + count, 0)).toBe(many)
     })
   })
 
   test("the size is sent in the host's vocabulary, and a changed size is reported", async () => {
     const answer = await draw({ model, prompt, size: "1536x1024" })
-    expect([answer.status, heard[0]?.size]).toEqual([200, wide.size])
+    expect([answer.status, received[0]?.size]).toEqual([200, wide.size])
     expect(answer.headers.get("x-gateway-losses")).toBe(wide.loses ? "1; size" : null)
     const square = await draw({ model, prompt, size: "1024x1024" })
     expect(square.headers.get("x-gateway-losses")).toBeNull()
@@ -165,35 +165,35 @@ describe("translated image requests", () => {
     expect([lost.status, lost.headers.get("x-gateway-losses")]).toEqual([200, "3; quality, user, style"])
     const usual = await draw({ model: "test/imagen", prompt, quality: "auto", background: "opaque" })
     expect([usual.status, usual.headers.get("x-gateway-losses")]).toEqual([200, null])
-    heard = []
+    received = []
     const refused = await read(await draw({ model: "test/gemini", prompt, background: "transparent" }))
     expect([refused.error.code, refused.error.param]).toEqual(["unsupported_parameter", "background"])
     const webp = await read(await draw({ model: "test/imagen", prompt, output_format: "webp" }))
     expect([webp.error.code, webp.error.param]).toEqual(["unsupported_parameter", "output_format"])
     const strict = await read(await draw({ model: "test/imagen", prompt, quality: "high", provider: { strict: true } }))
     expect([strict.error.code, strict.error.param]).toEqual(["lossy_translation", "quality"])
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
   test("the output format is requested if the host supports it", async () => {
     await draw({ model: "test/imagen", prompt, output_format: "jpeg", output_compression: 80 })
-    expect(heard[0]?.body.parameters).toMatchObject({
+    expect(received[0]?.body.parameters).toMatchObject({
       outputOptions: { mimeType: "image/jpeg", compressionQuality: 80 },
     })
   })
 
   test("members of the host's own are forwarded unchanged", async () => {
     await draw({ model: "test/together", prompt, steps: 4 })
-    expect(heard[0]?.body).toMatchObject({ steps: 4 })
+    expect(received[0]?.body).toMatchObject({ steps: 4 })
     await draw({ model: "test/xai", prompt, aspect_ratio: "20:9" })
-    expect(heard[1]?.body).toMatchObject({ aspect_ratio: "20:9" })
+    expect(received[1]?.body).toMatchObject({ aspect_ratio: "20:9" })
   })
 
   test("a request for too many images is rejected before the first call", async () => {
     const { error } = await read(await draw({ model: "test/gemini", prompt, n: 33 }))
     expect([error.code, error.param]).toEqual(["invalid_parameter", "n"])
     expect(error.message).toContain("`n` asks for 33 images")
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
   test("an image request is explained without a call", async () => {
@@ -202,7 +202,7 @@ describe("translated image requests", () => {
     expect(attempts).toMatchObject([
       { lane: "translate", upstream_protocol: "imagen-predict", losses: [{ path: "user" }] },
     ])
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
   test("a URL is returned if the host sends no bytes, and reported as a loss", async () => {
@@ -333,7 +333,7 @@ describe("images in Google's own protocol", () => {
       expect([name, answer.status, error.code]).toEqual([name, 400, "invalid_parameter"])
       expect(error.message).toContain("/v1/images/generations")
     }
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 })
 
@@ -343,7 +343,7 @@ describe("money", () => {
     expect((await draw({ model: "test/gemini", prompt, n: 2 }, headers)).status).toBe(200)
     const again = await draw({ model: "test/gemini", prompt, n: 2 }, headers)
     expect([again.status, (await read(again)).error.code]).toEqual([409, "idempotency_replayed"])
-    expect(heard).toHaveLength(2)
+    expect(received).toHaveLength(2)
   })
 
   test("a balance for two images rejects a request for three before any call, and pays for two", async () => {
@@ -351,10 +351,10 @@ describe("money", () => {
     const headers = { authorization: `Bearer ${poor}` }
     const three = await draw({ model: "test/gemini-each", prompt, n: 3 }, headers)
     expect([three.status, (await read(three)).error.code]).toEqual([403, "insufficient_balance"])
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
     expect((await draw({ model: "test/gemini-each", prompt, n: 2 }, headers)).status).toBe(200)
     const another = await draw({ model: "test/gemini-each", prompt }, headers)
-    expect([another.status, heard.length]).toEqual([403, 2])
+    expect([another.status, received.length]).toEqual([403, 2])
   })
 
   test("a client that leaves ends all calls", async () => {

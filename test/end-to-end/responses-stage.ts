@@ -95,7 +95,7 @@ export class ResponsesStage {
   }
 
   /** The conversation in the upstream's last request, in its own form. */
-  heard(): unknown {
+  lastConversation(): unknown {
     const { path, body } = this.upstream.lastRequest()
     const kind = KINDS.find(({ at }) => path.includes(at))
     return (JSON.parse(body.toString()) as ResponsesBody)[kind?.turns ?? ""]

@@ -70,12 +70,12 @@ for (const [name, model] of Object.entries(MODELS)) {
       const answer = await create({ model, input })
       expect(answer.output_text).toBe("I heard 5.")
       const words = ["hi", first.output_text, "ho", "I heard 1.", "and?"]
-      const heard = JSON.stringify(stage.heard())
+      const received = JSON.stringify(stage.lastConversation())
       const places = words.map((word, index) =>
-        heard.indexOf(word, index === 0 ? 0 : heard.indexOf(words[index - 1] ?? "")),
+        received.indexOf(word, index === 0 ? 0 : received.indexOf(words[index - 1] ?? "")),
       )
       expect(places.every((place) => place >= 0)).toBe(true)
-      expect(heard).not.toContain("item_reference")
+      expect(received).not.toContain("item_reference")
       // The stored response contains the items too, so that the conversation can continue.
       const next = await create({ model, input: "more", previous_response_id: answer.id })
       expect(next.output_text).toBe("I heard 7.")
@@ -114,8 +114,8 @@ for (const [name, model] of Object.entries(MODELS)) {
         input: [{ role: "user", content: "Three?" }],
       })
       expect(events.at(-1)).toMatchObject({ response: { previous_response_id: second.id, store: true } })
-      const received = JSON.stringify(stage.heard())
-      expect((stage.heard() as unknown[]).length).toBe(5)
+      const received = JSON.stringify(stage.lastConversation())
+      expect((stage.lastConversation() as unknown[]).length).toBe(5)
       const places = ["One?", "I heard 1.", "Two?", "I heard 3.", "Three?"].map((words) => received.indexOf(words))
       expect(places.every((place, index) => place > (places[index - 1] ?? -1))).toBe(true)
     })
@@ -205,7 +205,7 @@ describe("the upstream request of a continued conversation", () => {
       ...{ model, previous_response_id: first.id },
       input: [{ type: "function_call_output", call_id: "c1", output: "Grün." }],
     })
-    const items = stage.heard() as { type: string }[]
+    const items = stage.lastConversation() as { type: string }[]
     expect(items.map(({ type }) => type)).toEqual(["message", "function_call", "function_call_output"])
     expect(items[2]).toMatchObject({ call_id: "c1", output: "Grün." })
   })
@@ -217,7 +217,7 @@ describe("the upstream request of a continued conversation", () => {
     const { id } = await create({ model: "test/thinking", input: "Think!" })
     expect(stage.lastBody()).toMatchObject({ include: ["reasoning.encrypted_content"], store: false })
     await create({ model: "test/thinking", input: "On!", previous_response_id: id })
-    const ids = (stage.heard() as { id?: string }[]).map((item) => item.id)
+    const ids = (stage.lastConversation() as { id?: string }[]).map((item) => item.id)
     expect(ids).toEqual([undefined, "rs_1", undefined])
   })
 

@@ -398,7 +398,7 @@ const PASSAGE = {
 }
 
 describe.each(["t/chat", "t/openai", "t/gemini"])("search results of a Messages client, to %s", (model) => {
-  const heard = "Title: Foxes\\nSource: https://kb.example/foxes\\n\\nFoxes are omnivores.\\nThey live in dens."
+  const expected = "Title: Foxes\\nSource: https://kb.example/foxes\\n\\nFoxes are omnivores.\\nThey live in dens."
 
   test("search results become text with title and source, in a prompt and in a tool result", async () => {
     upstream.script = (_, reply) => reply.json({}, 500)
@@ -408,7 +408,7 @@ describe.each(["t/chat", "t/openai", "t/gemini"])("search results of a Messages 
     const question = { role: "user", content: [PASSAGE, { type: "text", text: "What do foxes eat?" }] }
     await messages({ model, tools, messages: [question, calls, found] })
     const body = upstream.lastRequest().body.toString("utf8")
-    expect(body.split(heard)).toHaveLength(3)
+    expect(body.split(expected)).toHaveLength(3)
   })
 
   test("documents made of blocks become text as well", async () => {

@@ -187,13 +187,13 @@ describe("a stream that fails after its first meaningful event", () => {
     upstream.script = async (_, reply) => {
       reply.stream()
       await reply.write(BEGUN)
-      await heard.promise
+      await firstText.promise
       reply.cut(how)
     }
-    const heard = Promise.withResolvers<void>()
+    const firstText = Promise.withResolvers<void>()
     const client = await RawClient.chat(gateway.url, { key: gateway.key, body: JSON.stringify(streamed) })
     await client.until(/Hello/)
-    heard.resolve()
+    firstText.resolve()
     const text = await client.until(/\r\n0\r\n\r\n$/)
     expect(text.match(/data: \{"error"/g)).toHaveLength(1)
     expect(text).not.toContain("[DONE]")

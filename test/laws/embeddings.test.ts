@@ -20,7 +20,7 @@ function upstream(id: string): EmbeddingUpstream {
 
 function ingress(id: string): EmbeddingIngress {
   const codec = embedding?.ingress.get(id)
-  if (!codec) throw new Error(`nothing is heard in ${id}`)
+  if (!codec) throw new Error(`there is no upstream codec for ${id}`)
   return codec
 }
 
@@ -81,9 +81,9 @@ describe.each(WIRES)("$protocol", ({ protocol, host, model = "upstream-model", p
         const limits = { inputs: Math.min(most, wire.most) }
         const { batches } = encodeEmbedding(generated, { upstream: codec, model, limits, places })
         const responses = batches.map(({ body, inputs }) => {
-          const heard = wire.hear(body, path ?? codec.operationFor(model).path)
-          expect(heard.inputs).toHaveLength(inputs)
-          return codec.decodeResponse(wire.answer(heard.inputs, body) as JsonObject) ?? { vectors: [] }
+          const received = wire.readCall(body, path ?? codec.operationFor(model).path)
+          expect(received.inputs).toHaveLength(inputs)
+          return codec.decodeResponse(wire.answer(received.inputs, body) as JsonObject) ?? { vectors: [] }
         })
         const expected = generated.inputs.map(({ content, dimensions = USUAL_DIMENSIONS }) =>
           vectorFor(content.kind === "text" ? content.text : "", dimensions),

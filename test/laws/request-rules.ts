@@ -3,15 +3,17 @@
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
 import { breaches } from "../../src/protocols/chat/bedrock-converse/request-rules.fixture.ts"
 import type { UpstreamProtocol } from "../matrix/axes.ts"
+import { upstreamFormats } from "../matrix/upstreams/upstream-formats.ts"
 import { brokenRules } from "../matrix/upstreams/vendor-rules.ts"
-import { voices } from "../matrix/upstreams/voices.ts"
 
 /** The faults for which a receiver would reject a request; empty for a valid one. */
 export function ruleFaults(protocol: string, { body, model }: { body: JsonObject; model: string }): string[] {
-  const voice = voices[protocol as UpstreamProtocol]
-  if (!voice) throw new Error(`no rules are known for ${protocol}`)
-  const heard = voice.heard(body, { model, stream: false })
-  const broken = brokenRules(voice.protocol, { heard, body }).filter((fault) => !isAllowed(fault, { protocol, model }))
+  const format = upstreamFormats[protocol as UpstreamProtocol]
+  if (!format) throw new Error(`no rules are known for ${protocol}`)
+  const received = format.parseRequest(body, { model, stream: false })
+  const broken = brokenRules(format.protocol, { received, body }).filter(
+    (fault) => !isAllowed(fault, { protocol, model }),
+  )
   return [...broken, ...(OWN[protocol]?.(body) ?? [])]
 }
 

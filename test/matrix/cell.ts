@@ -27,7 +27,7 @@ interface ExchangeScript {
 
 export interface ExchangeResult {
   readonly reply: ClientReply
-  readonly heard: ReceivedConversation
+  readonly received: ReceivedConversation
   readonly pieces: readonly string[]
 }
 
@@ -56,20 +56,20 @@ export class MatrixCell {
   /** Sends the request and returns its answer; any failure ends the cell. */
   async exchange(ask: MatrixRequest, script: ExchangeScript): Promise<ExchangeResult> {
     const { reply, failure, pieces } = await this.send(ask, script)
-    const [heard] = this.host.heard
+    const [received] = this.host.received
     if (failure?.status === 400 && failure.code === "unsupported_parameter") {
-      this.seen("requests at the upstream, of a call that is refused", this.host.heard.length).is(0)
+      this.seen("requests at the upstream, of a call that is refused", this.host.received.length).is(0)
       throw new RefusedRequest(failure.message)
     }
     if (failure) throw this.stuck("an answer", `${failure.status ?? "no status"}: ${failure.message}`)
-    if (!reply || !heard) throw this.stuck("a request at the upstream", "none")
+    if (!reply || !received) throw this.stuck("a request at the upstream", "none")
     const { upstream } = this.name
-    this.seen("number of requests at the upstream", this.host.heard.length).is(1)
-    this.seen("model at the upstream", heard.model).is(SERVED[upstream].model)
-    this.seen("stream at the upstream", heard.stream).is(script.stream)
+    this.seen("number of requests at the upstream", this.host.received.length).is(1)
+    this.seen("model at the upstream", received.model).is(SERVED[upstream].model)
+    this.seen("stream at the upstream", received.stream).is(script.stream)
     if (script.stream) this.seen("text in pieces", pieces.join("")).is(reply.text)
     if (!script.mayLose && !this.isRelayed) this.seen("losses", reply.losses).is(undefined)
-    return { reply, heard, pieces }
+    return { reply, received, pieces }
   }
 
   /** Sends the request and returns its outcome, a failure included. */

@@ -166,7 +166,7 @@ export interface ReceivedConversation {
   readonly model: string
   readonly stream: boolean
   readonly instructions: string
-  readonly turns: readonly HeardTurn[]
+  readonly turns: readonly ReceivedTurn[]
   readonly tools: readonly MatrixTool[]
   readonly choice: "auto" | "none" | "any" | { readonly tool: string }
   readonly schema?: MatrixJson
@@ -180,12 +180,12 @@ export interface ReceivedConversation {
   readonly servers?: readonly RemoteServer[]
 }
 
-export interface HeardTurn {
+export interface ReceivedTurn {
   readonly by: "user" | "assistant"
-  readonly parts: readonly HeardPart[]
+  readonly parts: readonly ReceivedPart[]
 }
 
-export type HeardPart =
+export type ReceivedPart =
   | { readonly kind: "text"; readonly text: string; readonly seal?: string }
   | { readonly kind: "image" | "document"; readonly media: MediaFile }
   | { readonly kind: "reasoning"; readonly text: string; readonly seal?: string }

@@ -58,7 +58,7 @@ function changed(what: string | RegExp, by = ""): (text: string) => string {
 }
 
 /** For each feature that chat completions have, what a careless gateway might do, and a cell must see. */
-const LIES: Readonly<Partial<Record<MatrixFeature, Readonly<Record<string, GatewayTampering>>>>> = {
+const TAMPERINGS: Readonly<Partial<Record<MatrixFeature, Readonly<Record<string, GatewayTampering>>>>> = {
   text: {
     "drops instructions": { changeRequest: changed(/\{"role":"system"[^}]*\},/) },
     "turns instructions into a user message": { changeRequest: changed('"role":"system"', '"role":"user"') },
@@ -138,15 +138,15 @@ describe("a cell of the matrix", () => {
 
   const features = FEATURE_NAMES.filter((feature) => isSupportedBy(feature, "openai-chat"))
   test.each(features)("a cell passes for a gateway that is faithful about %s", async (feature) => {
-    stage.lie = {}
+    stage.tampering = {}
     expect((await run(feature)).problems).toEqual([])
   })
 
-  const lies = features.flatMap((feature) =>
-    Object.entries(LIES[feature] ?? {}).map(([name, lie]) => [feature, name, lie] as const),
+  const cases = features.flatMap((feature) =>
+    Object.entries(TAMPERINGS[feature] ?? {}).map(([name, tampering]) => [feature, name, tampering] as const),
   )
-  test.each(lies)("a cell fails for a gateway that is unfaithful about %s: %s", async (feature, _, lie) => {
-    stage.lie = lie
+  test.each(cases)("a cell fails for a gateway that is unfaithful about %s: %s", async (feature, _, tampering) => {
+    stage.tampering = tampering
     expect((await run(feature)).status).toBe("fails")
   })
 })

@@ -16,7 +16,7 @@ export interface GatewayTampering {
 }
 
 export interface UnfaithfulStage extends MatrixStage {
-  lie: GatewayTampering
+  tampering: GatewayTampering
 }
 
 export async function startUnfaithfulStage(): Promise<UnfaithfulStage> {
@@ -25,22 +25,22 @@ export async function startUnfaithfulStage(): Promise<UnfaithfulStage> {
   const server = Bun.serve({
     port: 0,
     fetch: async (request) => {
-      const { lie } = stage
+      const { tampering } = stage
       const body = (await request.text()).replace(modelOf(PROTOCOL), SERVED[PROTOCOL].model)
-      const authorization = lie.leaksKey ? "Bearer key" : `Bearer ${CREDENTIAL.secretAccessKey}`
+      const authorization = tampering.leaksKey ? "Bearer key" : `Bearer ${CREDENTIAL.secretAccessKey}`
       const upstream = await fetch(`${origin}/v1/chat/completions`, {
         method: "POST",
         headers: { authorization, "content-type": "application/json" },
-        body: lie.changeRequest?.(body) ?? body,
+        body: tampering.changeRequest?.(body) ?? body,
       })
       const { text, broke } = await received(upstream)
       const answer = text.replaceAll(/"model":"[^"]*"/g, `"model":"${modelOf(PROTOCOL)}"`)
-      const whole = (lie.answered?.(answer) ?? answer) + ending({ lie, text, broke })
+      const whole = (tampering.answered?.(answer) ?? answer) + ending({ tampering, text, broke })
       return new Response(whole, { headers: { "content-type": upstream.headers.get("content-type") ?? "" } })
     },
   })
   const stage: UnfaithfulStage = {
-    lie: {},
+    tampering: {},
     gateway: addressesAt(`http://127.0.0.1:${server.port}`),
     key: "key",
     hosts,
@@ -66,7 +66,7 @@ const FINISHED =
   'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
 /** The end of a broken stream: an error, or as if complete. */
-function ending({ lie, text, broke }: { lie: GatewayTampering; text: string; broke: boolean }): string {
-  if (lie.hidesBreaks) return broke || text.includes('{"error"') ? FINISHED : ""
+function ending({ tampering, text, broke }: { tampering: GatewayTampering; text: string; broke: boolean }): string {
+  if (tampering.hidesBreaks) return broke || text.includes('{"error"') ? FINISHED : ""
   return broke ? 'data: {"error":{"message":"It broke off.","type":"server_error","param":null,"code":null}}\n\n' : ""
 }

@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { eventually } from "../stage/eventually.ts"
-import { hearSome, type MoneyRequest, PROTOCOLS, type ProtocolName, sendRequest, usageShown } from "./client.ts"
+import { type MoneyRequest, PROTOCOLS, type ProtocolName, readSome, sendRequest, usageShown } from "./client.ts"
 import { MoneyFixture, modelAt, tokensOf } from "./money-fixture.ts"
 
 let books: MoneyFixture
@@ -163,7 +163,7 @@ for (const way of STREAMS) {
     test("a client that leaves in the middle is charged for the input and the delivered output", async () => {
       const text = "Say 200 words."
       const request = asking(way, "tokens-per-second-200")
-      const { id } = await hearSome({ ...request, text }, (heard) => heard.includes("configure"))
+      const { id } = await readSome({ ...request, text }, (received) => received.includes("configure"))
       const receipt = await books.receipt(id)
       await eventually(() => lastBill().ended === "client-gone", { what: "the upstream's bill" })
       const { input, output } = tokensOf(receipt.cost)
@@ -181,13 +181,13 @@ for (const way of STREAMS) {
     test("a client that leaves before any output is charged for the input", async () => {
       const leaving = new AbortController()
       const before = books.bills.charges.length
-      const heard = sendRequest({ ...asking(way, "first-token-ms-5000"), signal: leaving.signal }).catch(
+      const received = sendRequest({ ...asking(way, "first-token-ms-5000"), signal: leaving.signal }).catch(
         () => undefined,
       )
       await eventually(() => books.heldNano > 0n)
       await Bun.sleep(100)
       leaving.abort()
-      await heard
+      await received
       await eventually(() => books.bills.charges.length > before, { what: "the upstream's bill" })
       await eventually(() => books.heldNano === 0n)
       expect(lastBill()).toMatchObject({ ended: "client-gone", output_tokens: 0 })
@@ -219,9 +219,9 @@ test.each(["/msgapi/v1/messages/count_tokens", "/genapi/v1beta/models/t/gemini-g
 for (const upstream of ["openai-chat", "anthropic-messages", "gemini-generate"] as const) {
   for (const way of STREAMS.filter((each) => each.upstream === upstream)) {
     test(`${named(way)}: a client that leaves at the end of the answer is charged by the usage that follows`, async () => {
-      const { id } = await hearSome(
+      const { id } = await readSome(
         asking(way, "ending-ms-400"),
-        (heard) => heard.includes("model.") && FINISH.test(heard),
+        (received) => received.includes("model.") && FINISH.test(received),
       )
       const receipt = await books.receipt(id)
       expect(receipt.facts.basis).toBe("reported")

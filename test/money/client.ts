@@ -56,7 +56,7 @@ export async function sendRequest(asking: MoneyRequest): Promise<MoneyAnswer> {
 }
 
 /** Reads until `enough` is true, and leaves. */
-export async function hearSome(asking: MoneyRequest, enough: (text: string) => boolean): Promise<MoneyAnswer> {
+export async function readSome(asking: MoneyRequest, enough: (text: string) => boolean): Promise<MoneyAnswer> {
   const leaving = new AbortController()
   const answer = await ask({ ...asking, signal: leaving.signal })
   const { status, headers, body } = answer

@@ -20,11 +20,11 @@ test.each(ways)(
     const leaving = new AbortController()
     const model = modelAt(protocol, "first-token-ms-5000")
     const [before, logged] = [books.bills.charges.length, books.gateway.logged("exchange").length]
-    const heard = sendRequest({ url, key, protocol, model, stream, signal: leaving.signal }).catch(() => undefined)
+    const received = sendRequest({ url, key, protocol, model, stream, signal: leaving.signal }).catch(() => undefined)
     await eventually(() => books.heldNano > 0n)
     await Bun.sleep(50)
     leaving.abort()
-    await heard
+    await received
     await eventually(() => books.bills.charges.length > before, { what: "the upstream's bill" })
     await eventually(() => books.gateway.logged("exchange").length > logged, { what: "the end of the exchange" })
     const { request_id } = books.gateway.logged("exchange").at(-1) ?? {}

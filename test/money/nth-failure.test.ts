@@ -9,7 +9,7 @@ import type { Store } from "../../src/store/contract.ts"
 import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 import { faultyTable, TableFaults } from "../ledger/faulty-table.ts"
 import { eventually } from "../stage/eventually.ts"
-import { hearSome, type MoneyRequest, sendRequest } from "./client.ts"
+import { type MoneyRequest, readSome, sendRequest } from "./client.ts"
 import { MoneyFixture, modelAt, tokensOf } from "./money-fixture.ts"
 
 /** More calls than an exchange makes. */
@@ -113,7 +113,7 @@ describe("a store that fails at its n-th call", () => {
 
   test("a stream whose client leaves is settled if the store fails at its n-th call", async () => {
     const leaves = () =>
-      hearSome(
+      readSome(
         asking({ words: "tokens-per-second-400", stream: true }),
         (text) => text.includes("configure") || text.includes("error"),
       )

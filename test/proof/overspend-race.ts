@@ -83,18 +83,18 @@ export class OverspendRace {
   private async allBeforeAny(): Promise<number> {
     const { host } = this.stage
     const { tally } = this.options
-    const heard: MoneyAnswer[] = []
+    const received: MoneyAnswer[] = []
     host.close({ outputTokens: OUTPUT_TOKENS })
-    const asking = Array.from({ length: CONCURRENT_CALLS }, async (_, turn) => heard.push(await this.ask(turn)))
-    const haveAllArrived = () => heard.length + host.calls >= CONCURRENT_CALLS
+    const asking = Array.from({ length: CONCURRENT_CALLS }, async (_, turn) => received.push(await this.ask(turn)))
+    const haveAllArrived = () => received.length + host.calls >= CONCURRENT_CALLS
     await eventually(haveAllArrived, { withinMs: ALL_SENT_MS, what: "the arrival of all calls" })
-    const [admitted, refused] = [host.calls, [...heard]]
+    const [admitted, refused] = [host.calls, [...received]]
     host.open()
     await Promise.all(asking)
     for (const each of refused) this.checkRefusal(each, this.funding.worthNano - WORTH * this.hold)
     tally.admittedBeyond += Math.max(0, admitted - Number(WORTH))
     tally.refusedWrongly += Math.max(0, Number(WORTH) - admitted)
-    tally.notWhole += admitted - heard.filter((each) => this.isWhole(each)).length
+    tally.notWhole += admitted - received.filter((each) => this.isWhole(each)).length
     return admitted
   }
 
@@ -104,9 +104,9 @@ export class OverspendRace {
     const { tally } = this.options
     host.close({ outputTokens: OUTPUT_TOKENS })
     host.open()
-    const heard = await Promise.all(Array.from({ length: CONCURRENT_CALLS }, (_, turn) => this.ask(turn)))
-    const admitted = heard.filter(({ status }) => status === 200)
-    for (const each of heard) if (each.status !== 200) this.checkRefusal(each)
+    const received = await Promise.all(Array.from({ length: CONCURRENT_CALLS }, (_, turn) => this.ask(turn)))
+    const admitted = received.filter(({ status }) => status === 200)
+    for (const each of received) if (each.status !== 200) this.checkRefusal(each)
     // The last admitted call needs its hold in addition to the cost of all others.
     const most = Number((this.funding.worthNano - this.hold) / COST_NANO) + 1
     tally.admittedBeyond += Math.max(0, admitted.length - most)
@@ -120,15 +120,15 @@ export class OverspendRace {
     const { tally } = this.options
     let left = leftNano
     for (let count = 0; ; count++) {
-      const heard = await this.ask(count)
+      const received = await this.ask(count)
       const fits = left >= this.hold
-      if (heard.status !== 200) {
+      if (received.status !== 200) {
         if (fits) tally.refusedWrongly++
-        this.checkRefusal(heard, left)
+        this.checkRefusal(received, left)
         return count
       }
       if (!fits) tally.admittedBeyond++
-      if (!this.isWhole(heard)) tally.notWhole++
+      if (!this.isWhole(received)) tally.notWhole++
       left -= COST_NANO
     }
   }

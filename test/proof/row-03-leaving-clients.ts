@@ -3,7 +3,7 @@
 import { setTimeout } from "node:timers/promises"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { countTokens } from "../../src/simulator/tokens.ts"
-import { hearSome, PROTOCOLS } from "../money/client.ts"
+import { PROTOCOLS, readSome } from "../money/client.ts"
 import { type BookedReceipt, modelAt, tokensOf } from "../money/money-fixture.ts"
 import { MoneyStage } from "./money-stage.ts"
 import type { ProofFigure, ProofRow } from "./row.ts"
@@ -21,7 +21,7 @@ interface DisconnectedCall {
   readonly receiptId: string
   readonly leftAt: number
   /** In the simulator's tokens. */
-  readonly heard: number
+  readonly received: number
 }
 
 export const leavingClients: ProofRow = {
@@ -41,8 +41,8 @@ export const leavingClients: ProofRow = {
         act: async ({ protocol, bytes }): Promise<DisconnectedCall> => {
           const { url, key } = stage.gateway
           const request = { url, key, protocol, model: modelAt(protocol, WORDS), stream: true, text: TEXT }
-          const { text, id } = await hearSome(request, (heard) => heard.length >= bytes)
-          return { answerId: idIn(text), receiptId: id, leftAt: Date.now(), heard: countTokens(wordsIn(text)) }
+          const { text, id } = await readSome(request, (received) => received.length >= bytes)
+          return { answerId: idIn(text), receiptId: id, leftAt: Date.now(), received: countTokens(wordsIn(text)) }
         },
       })
       await setTimeout(SETTLED_WITHIN_MS)
@@ -67,10 +67,10 @@ async function figuresOf(
   const known = left.filter(({ answerId }) => bills.has(answerId))
   const pairs = await runConcurrently(known, {
     atOnce: AT_ONCE,
-    act: async ({ answerId, receiptId, leftAt, heard }) => {
+    act: async ({ answerId, receiptId, leftAt, received }) => {
       const bill = bills.get(answerId) as SimulatedCharge
       const receipt = await stage.receipt(receiptId)
-      return { bill, receipt, heard, lateMs: Math.max(0, Date.parse(bill.time) - leftAt) }
+      return { bill, receipt, received, lateMs: Math.max(0, Date.parse(bill.time) - leftAt) }
     },
   })
   const settled = pairs.filter(({ receipt }) => receipt?.outcome === "settled") as ChargedCall[]
@@ -112,15 +112,15 @@ async function figuresOf(
 interface ChargedCall {
   readonly bill: SimulatedCharge
   readonly receipt: BookedReceipt
-  readonly heard: number
+  readonly received: number
 }
 
 /** No less than the client has read, no more than has left the upstream: what is between them was on its way. */
-function isFair({ bill, receipt, heard }: ChargedCall): boolean {
+function isFair({ bill, receipt, received }: ChargedCall): boolean {
   const charged = totalOf(receipt)
   const most = bill.input_tokens + bill.output_tokens
   // Some protocols repeat the whole text at the end.
-  const least = Math.min(most, bill.input_tokens + heard)
+  const least = Math.min(most, bill.input_tokens + received)
   const slack = Math.max(2, 0.02 * charged)
   return charged >= least - slack && charged <= most + slack
 }

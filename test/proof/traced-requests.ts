@@ -160,11 +160,11 @@ export async function runTracedRequest(tracedRequest: TracedRequest, url: string
   const timer = leavesAfterMs === undefined ? undefined : setTimeout(() => leaving.abort(), leavesAfterMs)
   const model = `t/${name}${words === "" ? "" : `@${words}`}`
   try {
-    const heard = await sendRequest({ url, key, protocol, model, stream, text, signal: leaving.signal })
-    const { status, id: requestId, cost } = heard
+    const received = await sendRequest({ url, key, protocol, model, stream, text, signal: leaving.signal })
+    const { status, id: requestId, cost } = received
     const seen = { status, requestId, cost }
-    if (status !== 200) tracedRequest.seen = { ...seen, how: "refused", ...codeIn(heard.text) }
-    else tracedRequest.seen = { ...seen, how: isWhole(tracedRequest, heard.text) ? "whole" : "broken" }
+    if (status !== 200) tracedRequest.seen = { ...seen, how: "refused", ...codeIn(received.text) }
+    else tracedRequest.seen = { ...seen, how: isWhole(tracedRequest, received.text) ? "whole" : "broken" }
   } catch {
     tracedRequest.seen = { how: leaving.signal.aborted ? "left" : "broken" }
   } finally {

@@ -16,7 +16,7 @@ export interface RawCall {
 }
 
 /** Posts the question on a connection of its own and listens until that is closed. */
-export function heard(
+export function readRaw(
   url: string,
   question: SimulatorQuestion,
   { words, headers = {} }: RawCall = {},

@@ -3,7 +3,7 @@ import { SimulatorServer } from "../../src/simulator/server.ts"
 import { ChargeLog, type SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RawClient } from "../stage/raw-client.ts"
-import { heard, requestText, unchunked } from "./raw-caller.ts"
+import { readRaw, requestText, unchunked } from "./raw-caller.ts"
 import { SIMULATED_PROTOCOLS, type SimulatorQuestion } from "./simulated-protocols.ts"
 
 const log = new ChargeLog()
@@ -26,7 +26,7 @@ describe.each(SIMULATED_PROTOCOLS.map((each) => [each.name, each] as const))(
     const { stream, whole, terminal, requestId } = protocol
 
     test("a stream ends with its terminal event, and closes with FIN if requested", async () => {
-      const { text, closed } = await heard(server.url, stream, { headers: close })
+      const { text, closed } = await readRaw(server.url, stream, { headers: close })
       const { body, isFinished } = unchunked(text)
       expect(text).toStartWith("HTTP/1.1 200 OK\r\n")
       expect(body).toContain(terminal)
@@ -40,41 +40,41 @@ describe.each(SIMULATED_PROTOCOLS.map((each) => [each.name, each] as const))(
     })
 
     test("an answer is reset with RST at each stage", async () => {
-      const early = await heard(server.url, stream, { words: "reset-before-headers" })
+      const early = await readRaw(server.url, stream, { words: "reset-before-headers" })
       expect(early).toEqual({ segments: [], text: "", closed: "ECONNRESET" })
       for (const count of [0, 2]) {
-        const { text, closed } = await heard(server.url, stream, { words: `reset-after-${count}` })
+        const { text, closed } = await readRaw(server.url, stream, { words: `reset-after-${count}` })
         expect(text).toStartWith("HTTP/1.1 200 OK\r\n")
         expect(unchunked(text)).toMatchObject({ chunks: count, isFinished: false })
         expect(closed).toBe("ECONNRESET")
       }
-      expect((await heard(server.url, whole, { words: "reset-after-1" })).closed).toBe("ECONNRESET")
+      expect((await readRaw(server.url, whole, { words: "reset-after-1" })).closed).toBe("ECONNRESET")
     })
 
     test("an answer is cut with FIN at each stage, without the final chunk", async () => {
-      expect(await heard(server.url, stream, { words: "cut-before-headers" })).toMatchObject({
+      expect(await readRaw(server.url, stream, { words: "cut-before-headers" })).toMatchObject({
         text: "",
         closed: "fin",
       })
       for (const count of [0, 2]) {
-        const { text, closed } = await heard(server.url, stream, { words: `cut-after-${count}` })
+        const { text, closed } = await readRaw(server.url, stream, { words: `cut-after-${count}` })
         expect(unchunked(text)).toMatchObject({ chunks: count, isFinished: false })
         expect(closed).toBe("fin")
       }
-      const { text, closed } = await heard(server.url, whole, { words: "cut-after-1" })
+      const { text, closed } = await readRaw(server.url, whole, { words: "cut-after-1" })
       const announced = Number(/content-length: (\d+)/.exec(text)?.[1])
       expect(text.length - text.indexOf("\r\n\r\n") - 4).toBeLessThan(announced)
       expect(closed).toBe("fin")
     })
 
     test("a stream may end cleanly without its terminal event", async () => {
-      const { text } = await heard(server.url, stream, { words: "end-after-2", headers: close })
+      const { text } = await readRaw(server.url, stream, { words: "end-after-2", headers: close })
       expect(unchunked(text)).toMatchObject({ chunks: 2, isFinished: true })
       expect(text).not.toContain(terminal)
     })
 
     test("a stream arrives in as many segments as requested", async () => {
-      const { segments, text } = await heard(server.url, stream, { words: "split-40.end-after-3", headers: close })
+      const { segments, text } = await readRaw(server.url, stream, { words: "split-40.end-after-3", headers: close })
       const { chunks, body } = unchunked(text)
       expect(chunks).toBeGreaterThanOrEqual(Math.ceil(body.length / 40))
       expect(segments.length).toBeGreaterThan(chunks / 2)

@@ -107,7 +107,7 @@ const FIELDS: readonly RequestField[] = [
     wrongWithin: [{ value: ["END", 1], at: "stop[1]" }],
   },
 ]
-for (const field of FIELDS) specifyField(field, { voice: chat, full, stage: () => stage })
+for (const field of FIELDS) specifyField(field, { style: chat, full, stage: () => stage })
 
 async function refusal(model: unknown): Promise<Record<string, unknown>> {
   const { model: _, ...rest } = full

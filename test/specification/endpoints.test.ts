@@ -24,7 +24,7 @@ afterAll(() => demo.stop())
 
 interface SpecifiedEndpoint {
   readonly line: LineId
-  readonly voice: ClientStyle
+  readonly style: ClientStyle
   readonly method: "GET" | "POST"
   readonly path: string
   readonly body?: SpecBody
@@ -38,7 +38,7 @@ const aKind = (kind: typeof Array | typeof Number | typeof Object | typeof Strin
 const ENDPOINTS: readonly SpecifiedEndpoint[] = [
   {
     line: "endpoint.chat-completions",
-    voice: chat,
+    style: chat,
     method: "POST",
     path: "/v1/chat/completions",
     body: chat.body(MODEL),
@@ -46,7 +46,7 @@ const ENDPOINTS: readonly SpecifiedEndpoint[] = [
   },
   {
     line: "endpoint.responses",
-    voice: chat,
+    style: chat,
     method: "POST",
     path: "/v1/responses",
     body: { model: "openai/gpt-4o", input: "How far is the moon?" },
@@ -54,21 +54,21 @@ const ENDPOINTS: readonly SpecifiedEndpoint[] = [
   },
   {
     line: "endpoint.models",
-    voice: chat,
+    style: chat,
     method: "GET",
     path: "/v1/models",
     gives: { object: "list", data: aKind(Array) },
   },
   {
     line: "endpoint.models-count",
-    voice: chat,
+    style: chat,
     method: "GET",
     path: "/v1/models/count",
     gives: { count: aKind(Number) },
   },
   {
     line: "endpoint.embeddings",
-    voice: chat,
+    style: chat,
     method: "POST",
     path: "/v1/embeddings",
     body: { model: "openai/text-embedding-3-small", input: "the moon" },
@@ -76,7 +76,7 @@ const ENDPOINTS: readonly SpecifiedEndpoint[] = [
   },
   {
     line: "endpoint.images",
-    voice: chat,
+    style: chat,
     method: "POST",
     path: "/v1/images/generations",
     body: { model: "openai/gpt-image-1", prompt: "the moon" },
@@ -84,7 +84,7 @@ const ENDPOINTS: readonly SpecifiedEndpoint[] = [
   },
   {
     line: "endpoint.messages",
-    voice: messages,
+    style: messages,
     method: "POST",
     path: "/msgapi/v1/messages",
     body: messages.body(MODEL),
@@ -92,21 +92,21 @@ const ENDPOINTS: readonly SpecifiedEndpoint[] = [
   },
   {
     line: "endpoint.messages-models",
-    voice: messages,
+    style: messages,
     method: "GET",
     path: "/msgapi/v1/models",
     gives: { data: aKind(Array) },
   },
   {
     line: "endpoint.messages-models-count",
-    voice: messages,
+    style: messages,
     method: "GET",
     path: "/msgapi/v1/models/count",
     gives: { count: aKind(Number) },
   },
   {
     line: "endpoint.generate-content",
-    voice: generate,
+    style: generate,
     method: "POST",
     path: `/genapi/v1beta/models/${MODEL}:generateContent`,
     body: generate.body(MODEL),
@@ -114,14 +114,14 @@ const ENDPOINTS: readonly SpecifiedEndpoint[] = [
   },
   {
     line: "endpoint.generate-models",
-    voice: generate,
+    style: generate,
     method: "GET",
     path: "/genapi/v1beta/models",
     gives: { models: aKind(Array) },
   },
   {
     line: "endpoint.generate-models-count",
-    voice: generate,
+    style: generate,
     method: "GET",
     path: "/genapi/v1beta/models/count",
     gives: { count: aKind(Number) },
@@ -129,10 +129,10 @@ const ENDPOINTS: readonly SpecifiedEndpoint[] = [
 ]
 
 function call(
-  { method, path, body, voice }: SpecifiedEndpoint,
+  { method, path, body, style }: SpecifiedEndpoint,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  const all = { ...voice.headers, ...voice.keyHeader(demo.key), ...headers }
+  const all = { ...style.headers, ...style.keyHeader(demo.key), ...headers }
   if (!body) return fetch(demo.url + path, { method, headers: all })
   const type = { "content-type": "application/json" }
   return fetch(demo.url + path, { method, headers: { ...type, ...all }, body: JSON.stringify(body) })
@@ -172,23 +172,23 @@ const COUNTED = [
   ["endpoint.messages-models-count", messages],
   ["endpoint.generate-models-count", generate],
 ] as const
-for (const [line, voice] of COUNTED) {
+for (const [line, style] of COUNTED) {
   specify(line, "is as many as the listing has", async () => {
-    const { data, models } = await objectOf(await list(demo, voice))
-    const { count } = await objectOf(await list(demo, voice, `${voice.listPath}/count`))
+    const { data, models } = await objectOf(await list(demo, style))
+    const { count } = await objectOf(await list(demo, style, `${style.listPath}/count`))
     expect(count).toBe(((data ?? models) as unknown[]).length)
   })
 }
 
 specify("endpoint.generate-content", "the model may have its slash encoded", async () => {
-  const voice = { ...generate, path: (model: string) => generate.path(encodeURIComponent(model)) }
-  expect((await sendRequest(demo, voice)).status).toBe(200)
+  const style = { ...generate, path: (model: string) => generate.path(encodeURIComponent(model)) }
+  expect((await sendRequest(demo, style)).status).toBe(200)
 })
 
 specifyEach("endpoints.authentication", ENDPOINTS, {
   sentence: ({ method, path }) => `${method} ${path} is 401 without a key`,
   check: async (endpoint) => {
-    const keyless = { ...endpoint, voice: { ...endpoint.voice, keyHeader: () => ({}) } }
+    const keyless = { ...endpoint, style: { ...endpoint.style, keyHeader: () => ({}) } }
     const response = await call(keyless)
     expect(response.status).toBe(401)
     expect(await errorOf(response)).toMatchObject({ code: "missing_api_key", type: "authentication_error" })
@@ -208,8 +208,8 @@ specifyEach("endpoints.content-type", WITH_BODY, {
 })
 specifyEach("endpoints.content-type", WITH_BODY, {
   sentence: ({ path }) => `${path} refuses a body that is no JSON`,
-  check: async ({ path, voice }) => {
-    const headers = { "content-type": "application/json", ...voice.headers, ...voice.keyHeader(demo.key) }
+  check: async ({ path, style }) => {
+    const headers = { "content-type": "application/json", ...style.headers, ...style.keyHeader(demo.key) }
     const response = await fetch(demo.url + path, { method: "POST", headers, body: '{"model": ' })
     expect(response.status).toBe(400)
     expect(await errorOf(response)).toMatchObject({ code: "invalid_json", type: "invalid_request_error" })
@@ -276,9 +276,9 @@ for (const [line, path] of NEEDS) {
   const endpoint = ENDPOINTS.find((one) => one.path === path)
   specify(line, "needs x-api-key and msg-version", async () => {
     if (!endpoint) throw new Error(`${path} is no endpoint`)
-    const keyless = await call({ ...endpoint, voice: { ...messages, keyHeader: () => ({}) } })
+    const keyless = await call({ ...endpoint, style: { ...messages, keyHeader: () => ({}) } })
     expect(keyless.status).toBe(401)
-    const ageless = await call({ ...endpoint, voice: { ...messages, headers: {} } })
+    const ageless = await call({ ...endpoint, style: { ...messages, headers: {} } })
     expect(ageless.status).toBe(400)
     expect(await errorOf(ageless)).toMatchObject({ code: "invalid_version", type: "invalid_request_error" })
   })

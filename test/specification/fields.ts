@@ -15,7 +15,7 @@ export interface RequestField extends ChatField {
 }
 
 interface FieldContext {
-  readonly voice: ClientStyle
+  readonly style: ClientStyle
   /** A sound request that has every member. */
   readonly full: SpecBody
   readonly stage: () => ScriptedGateway
@@ -43,9 +43,9 @@ export function specifyField(field: RequestField, context: FieldContext): void {
   })
 }
 
-async function passes(value: unknown, { path }: ChatField, { voice, full, stage }: FieldContext): Promise<void> {
+async function passes(value: unknown, { path }: ChatField, { style, full, stage }: FieldContext): Promise<void> {
   stage().reset()
-  const response = await sendRequest(stage(), voice, { model: FIRST, body: withValue(full, path, value) })
+  const response = await sendRequest(stage(), style, { model: FIRST, body: withValue(full, path, value) })
   expect({ status: response.status, ...(response.status !== 200 && { body: await response.text() }) }).toEqual({
     status: 200,
   })
@@ -53,10 +53,10 @@ async function passes(value: unknown, { path }: ChatField, { voice, full, stage 
   expect(valueAt(stage().reached(), path)).toEqual(value)
 }
 
-async function passesWithout({ path }: ChatField, { voice, full, stage }: FieldContext): Promise<void> {
+async function passesWithout({ path }: ChatField, { style, full, stage }: FieldContext): Promise<void> {
   for (const value of [absent, null]) {
     stage().reset()
-    const response = await sendRequest(stage(), voice, { model: FIRST, body: withValue(full, path, value) })
+    const response = await sendRequest(stage(), style, { model: FIRST, body: withValue(full, path, value) })
     expect(response.status).toBe(200)
     await response.text()
     expect(valueAt(stage().reached(), path) ?? absent).toBe(absent)
@@ -74,9 +74,9 @@ async function refuses(
   field: ChatField,
   context: FieldContext,
 ): Promise<void> {
-  const { voice, full, stage } = context
+  const { style, full, stage } = context
   stage().reset()
-  const response = await sendRequest(stage(), voice, { model: FIRST, body: withValue(full, field.path, value) })
+  const response = await sendRequest(stage(), style, { model: FIRST, body: withValue(full, field.path, value) })
   const error = await errorOf(response)
   expect({ status: response.status, code: error.code, type: error.type }).toEqual({
     status: 400,
@@ -85,7 +85,7 @@ async function refuses(
   })
   expect(error.message).toContain(`\`${at}\``)
   // Content-generation clients know no such member.
-  if (voice.name !== "content-generation") expect(error.param).toBe(at)
+  if (style.name !== "content-generation") expect(error.param).toBe(at)
   expect(stage().requestedModels()).toEqual([])
 }
 

@@ -99,7 +99,7 @@ const FIELDS: readonly RequestField[] = [
     wrongWithin: [{ value: ["look"], at: "tools[0]" }],
   },
 ]
-for (const field of FIELDS) specifyField(field, { voice: generate, full, stage: () => stage })
+for (const field of FIELDS) specifyField(field, { style: generate, full, stage: () => stage })
 
 specifyEach("generate-request.generationConfig.temperature", [undefined, {}], {
   sentence: (config) =>

@@ -30,7 +30,7 @@ afterAll(async () => {
 
 interface SpecifiedBound {
   readonly line: LineId
-  readonly voice: ClientStyle
+  readonly style: ClientStyle
   readonly name: string
   readonly from: number
   readonly to: number
@@ -44,17 +44,17 @@ const atTop = (name: string) => (value: number | undefined) => ({ [name]: value 
 const BOUNDS: readonly SpecifiedBound[] = [
   {
     line: "bound.chat-temperature",
-    voice: chat,
+    style: chat,
     name: "temperature",
     from: 0,
     to: 2,
     otherwise: 1,
     put: atTop("temperature"),
   },
-  { line: "bound.chat-top_p", voice: chat, name: "top_p", from: 0, to: 1, otherwise: 1, put: atTop("top_p") },
+  { line: "bound.chat-top_p", style: chat, name: "top_p", from: 0, to: 1, otherwise: 1, put: atTop("top_p") },
   {
     line: "bound.chat-penalties",
-    voice: chat,
+    style: chat,
     name: "frequency_penalty",
     from: -2,
     to: 2,
@@ -62,7 +62,7 @@ const BOUNDS: readonly SpecifiedBound[] = [
   },
   {
     line: "bound.chat-penalties",
-    voice: chat,
+    style: chat,
     name: "presence_penalty",
     from: -2,
     to: 2,
@@ -70,17 +70,17 @@ const BOUNDS: readonly SpecifiedBound[] = [
   },
   {
     line: "bound.messages-temperature",
-    voice: messages,
+    style: messages,
     name: "temperature",
     from: 0,
     to: 1,
     otherwise: 1,
     put: atTop("temperature"),
   },
-  { line: "bound.messages-top_p", voice: messages, name: "top_p", from: 0, to: 1, otherwise: 1, put: atTop("top_p") },
+  { line: "bound.messages-top_p", style: messages, name: "top_p", from: 0, to: 1, otherwise: 1, put: atTop("top_p") },
   {
     line: "bound.generate-temperature",
-    voice: generate,
+    style: generate,
     name: "generationConfig.temperature",
     from: 0,
     to: 2,
@@ -90,9 +90,9 @@ const BOUNDS: readonly SpecifiedBound[] = [
 
 const STEP = 0.001
 
-async function status({ voice, put }: SpecifiedBound, value: number | undefined): Promise<number> {
+async function status({ style, put }: SpecifiedBound, value: number | undefined): Promise<number> {
   stage.reset()
-  const response = await sendRequest(stage, voice, { model: FIRST, body: { ...voice.body(FIRST), ...put(value) } })
+  const response = await sendRequest(stage, style, { model: FIRST, body: { ...style.body(FIRST), ...put(value) } })
   await response.text()
   return response.status
 }
@@ -120,10 +120,10 @@ for (const bound of BOUNDS) {
 }
 
 /** The answer of the demo. */
-async function answerOf({ voice, put }: SpecifiedBound, value: number | undefined): Promise<unknown> {
+async function answerOf({ style, put }: SpecifiedBound, value: number | undefined): Promise<unknown> {
   const model = "openai/gpt-4o"
   const answer = await objectOf(
-    await sendRequest(demo, voice, { model, body: { ...voice.body(model), ...put(value) } }),
+    await sendRequest(demo, style, { model, body: { ...style.body(model), ...put(value) } }),
   )
   const [choice] = (answer.choices ?? []) as SpecBody[]
   return choice?.message ?? answer.content
@@ -173,14 +173,14 @@ const HEADERS = [
   ["x-ratelimit-reset-requests", "is a duration with its unit", /^\d+(\.\d+)?(ms|s|m)$/],
 ] as const
 for (const [header, what, form] of HEADERS) {
-  for (const voice of [chat, messages, generate]) {
+  for (const style of [chat, messages, generate]) {
     specify(
       `rate-limit.${header}`,
-      `${what} where one request a minute was allowed and two came, ${voice.name}`,
+      `${what} where one request a minute was allowed and two came, ${style.name}`,
       async () => {
         const { key } = await hasty()
-        expect((await sendRequest(demo, voice, { key })).status).toBe(200)
-        const response = await sendRequest(demo, voice, { key })
+        expect((await sendRequest(demo, style, { key })).status).toBe(200)
+        const response = await sendRequest(demo, style, { key })
         expect(response.status).toBe(429)
         expect(response.headers.get(header)).toMatch(form)
       },

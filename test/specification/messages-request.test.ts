@@ -97,7 +97,7 @@ const FIELDS: readonly RequestField[] = [
     wrongWithin: [{ value: ["END", 1], at: "stop_sequences[1]" }],
   },
 ]
-for (const field of FIELDS) specifyField(field, { voice: messages, full, stage: () => stage })
+for (const field of FIELDS) specifyField(field, { style: messages, full, stage: () => stage })
 
 async function refusal(model: unknown): Promise<Record<string, unknown>> {
   const { model: _, ...rest } = full

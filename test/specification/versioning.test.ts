@@ -10,8 +10,8 @@ import {
   messages,
   objectOf,
   type SpecBody,
+  STYLES,
   sendRequest,
-  VOICES,
 } from "./client-styles.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
 
@@ -35,10 +35,10 @@ const MESSAGES_PATHS = ["/msgapi/v1/models", "/msgapi/v1/models/count", `/msgapi
 
 /** Every messages-style route with this version. */
 async function everywhere(version: string | undefined): Promise<Response[]> {
-  const voice = { ...messages, headers: version === undefined ? {} : { "msg-version": version } }
-  const count = { ...voice, path: () => "/msgapi/v1/messages/count_tokens" }
-  const listings = MESSAGES_PATHS.map((path) => list(demo, voice, path))
-  return Promise.all([sendRequest(demo, voice), sendRequest(demo, count), ...listings])
+  const style = { ...messages, headers: version === undefined ? {} : { "msg-version": version } }
+  const count = { ...style, path: () => "/msgapi/v1/messages/count_tokens" }
+  const listings = MESSAGES_PATHS.map((path) => list(demo, style, path))
+  return Promise.all([sendRequest(demo, style), sendRequest(demo, count), ...listings])
 }
 
 specifyEach("versioning.2", ["2023-06-01", "2023-01-01", "2026-10-21", "2031-01-01"], {
@@ -64,13 +64,13 @@ specifyEach(
   },
 )
 specify("versioning.2", "the other two protocols require no such header", async () => {
-  for (const voice of [chat, generate]) expect((await sendRequest(demo, voice)).status).toBe(200)
+  for (const style of [chat, generate]) expect((await sendRequest(demo, style)).status).toBe(200)
 })
 
 specify("versioning.3", "two versions of a model are two names", async () => {
-  for (const voice of VOICES) {
+  for (const style of STYLES) {
     for (const model of ["openai/gpt-4o", "openai/gpt-4o-2024-11-20"]) {
-      const answer = await objectOf(await sendRequest(demo, voice, { model }))
+      const answer = await objectOf(await sendRequest(demo, style, { model }))
       expect(answer.model ?? answer.modelVersion).toBe(model)
     }
   }

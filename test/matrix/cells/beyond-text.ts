@@ -25,20 +25,20 @@ function requestWith(part: UserPart): MatrixRequest {
 
 export async function imageIn(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
-    const { reply, heard } = await cell.exchange(requestWith({ image: PICTURE }), { answer: DONE, stream })
+    const { reply, received } = await cell.exchange(requestWith({ image: PICTURE }), { answer: DONE, stream })
     cell.seen("text", reply.text).is("I see a dot.")
-    cell.seen("images at the upstream", mediaIn(heard, "image")).is([PICTURE])
-    cell.seen("text next to it", textsIn(heard)).is([["user", QUESTION]])
+    cell.seen("images at the upstream", mediaIn(received, "image")).is([PICTURE])
+    cell.seen("text next to it", textsIn(received)).is([["user", QUESTION]])
   }
 }
 
 export async function documentIn(cell: MatrixCell): Promise<void> {
   const asking = requestWith({ document: DOCUMENT })
-  const { reply, heard } = await cell.exchange(asking, { answer: DONE, stream: false, mayLose: true })
+  const { reply, received } = await cell.exchange(asking, { answer: DONE, stream: false, mayLose: true })
   const { mediaType, base64 } = DOCUMENT
   cell.seen("text", reply.text).is("I see a dot.")
-  cell.seen("documents at the upstream", mediaIn(heard, "document")).is([{ mediaType, base64 }])
-  cell.seen("text next to it", textsIn(heard)).is([["user", QUESTION]])
+  cell.seen("documents at the upstream", mediaIn(received, "document")).is([{ mediaType, base64 }])
+  cell.seen("text next to it", textsIn(received)).is([["user", QUESTION]])
 }
 
 const FORMAT = {
@@ -65,10 +65,10 @@ export async function jsonSchema(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
     const answer: ScriptedAnswer = { parts: [{ text: JSON.stringify(VERDICT) }], finish: "stop" }
     const asking = { ...requestOf("Is it so?"), format: FORMAT }
-    const { reply, heard } = await cell.exchange(asking, { answer, stream, mayLose: true })
+    const { reply, received } = await cell.exchange(asking, { answer, stream, mayLose: true })
     cell.seen("text", reply.text).is(JSON.stringify(VERDICT))
     cell.ended(reply, "stop")
-    cell.seen("schema at the upstream", essence(heard.schema)).is(essence(FORMAT.schema))
+    cell.seen("schema at the upstream", essence(received.schema)).is(essence(FORMAT.schema))
   }
 }
 
@@ -81,11 +81,11 @@ export async function reasoning(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
     const answer: ScriptedAnswer = { parts: [{ reasoning: THOUGHT, seal: SEAL }, { text: "42." }], finish: "stop" }
     const asking: MatrixRequest = { ...requestOf("What is the answer?"), thinkHard: true }
-    const { reply, heard } = await cell.exchange(asking, { answer, stream, mayLose: true })
+    const { reply, received } = await cell.exchange(asking, { answer, stream, mayLose: true })
     cell.seen("reasoning", reply.reasoning).is(THOUGHT)
     cell.seen("text", reply.text).is("42.")
     cell.ended(reply, "stop")
-    const { effort, budgetTokens } = heard
+    const { effort, budgetTokens } = received
     if (effort !== "high" && budgetTokens !== HARD_BUDGET) {
       cell.problem("how hard to think", { expected: `high, or ${HARD_BUDGET} tokens`, seen: { effort, budgetTokens } })
     }
@@ -103,16 +103,16 @@ export async function reasoningOverTurns(cell: MatrixCell): Promise<void> {
     cell.seen("calls", first.reply.calls.length).is(1)
     const [seen = call] = first.reply.calls
     const second = goneOn(asking, { ...first, results: [{ call: seen, text: "12 °C" }] })
-    const { reply, heard } = await cell.exchange(second, { answer: DONE, stream, mayLose: true })
+    const { reply, received } = await cell.exchange(second, { answer: DONE, stream, mayLose: true })
     cell.seen("text after the result", reply.text).is("I see a dot.")
     cell
       .seen(
         "results",
-        resultsIn(heard).map(({ text, of }) => [text, of?.name]),
+        resultsIn(received).map(({ text, of }) => [text, of?.name]),
       )
       .is([["12 °C", CALL.name]])
     // Chat completions has no seals; the thoughts are not required back.
-    if (cell.name.upstream !== "openai-chat") cell.seen("seals at their maker", sealsIn(heard)).is([seal])
+    if (cell.name.upstream !== "openai-chat") cell.seen("seals at their maker", sealsIn(received)).is([seal])
   }
 }
 
@@ -127,23 +127,23 @@ export async function sealsBehindText(cell: MatrixCell): Promise<void> {
     cell.ended(reply, "stop")
     const more = { by: "user", parts: [{ text: "Why?" }] } as const
     const second: MatrixRequest = { ...asking, turns: [...asking.turns, { by: "assistant", echo: reply.echo }, more] }
-    const { heard, reply: last } = await cell.exchange(second, { answer: DONE, stream, mayLose: true })
+    const { received, reply: last } = await cell.exchange(second, { answer: DONE, stream, mayLose: true })
     cell.seen("text of the second turn", last.text).is("I see a dot.")
-    if (cell.name.upstream === "gemini-generate") cell.seen("seals at their maker", sealsIn(heard)).is([seal])
+    if (cell.name.upstream === "gemini-generate") cell.seen("seals at their maker", sealsIn(received)).is([seal])
   }
 }
 
 export async function cacheMarks(cell: MatrixCell): Promise<void> {
   const { client, upstream } = cell.name
   const asking: MatrixRequest = { ...requestOf(QUESTION), cached: true }
-  const { reply, heard } = await cell.exchange(asking, { answer: DONE, stream: false, mayLose: true })
+  const { reply, received } = await cell.exchange(asking, { answer: DONE, stream: false, mayLose: true })
   cell.seen("text", reply.text).is("I see a dot.")
   const marks = client === "anthropic-messages"
   const takesMarks = upstream === "anthropic-messages" || upstream === "bedrock-converse"
   const takesKeys = upstream === "openai-chat" || upstream === "openai-responses"
-  if (marks && takesMarks) cell.seen("marked at the upstream", heard.marked).is([INSTRUCTIONS, QUESTION])
+  if (marks && takesMarks) cell.seen("marked at the upstream", received.marked).is([INSTRUCTIONS, QUESTION])
   // A gateway may salt it per tenant, as long as there is one.
-  else if (!marks && takesKeys) cell.seen("whether a key reaches the upstream", Boolean(heard.cacheKey)).is(true)
+  else if (!marks && takesKeys) cell.seen("whether a key reaches the upstream", Boolean(received.cacheKey)).is(true)
   else {
     cell.lost(marks ? "the marks" : "the key", { reply, as: /cache/i })
     cell.note("The upstream has no such mark or key; it is left out, and `x-gateway-losses` names it.")

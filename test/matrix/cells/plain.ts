@@ -17,15 +17,15 @@ export async function stream(cell: MatrixCell): Promise<void> {
 }
 
 async function saysText(cell: MatrixCell, streams: boolean): Promise<readonly string[]> {
-  const { reply, heard, pieces } = await cell.exchange(requestOf(QUESTION), { answer: ANSWER, stream: streams })
+  const { reply, received, pieces } = await cell.exchange(requestOf(QUESTION), { answer: ANSWER, stream: streams })
   cell.seen("text", reply.text).is(TEXT)
   cell.seen("model", reply.model).is(cell.model)
   cell.seen("reasoning", reply.reasoning).is("")
   cell.seen("calls", reply.calls).is([])
   cell.ended(reply, "stop")
-  cell.seen("instructions at the upstream", heard.instructions).is(INSTRUCTIONS)
-  cell.seen("turns at the upstream", textsIn(heard)).is([["user", QUESTION]])
-  cell.seen("tools at the upstream", heard.tools).is([])
+  cell.seen("instructions at the upstream", received.instructions).is(INSTRUCTIONS)
+  cell.seen("turns at the upstream", textsIn(received)).is([["user", QUESTION]])
+  cell.seen("tools at the upstream", received.tools).is([])
   return pieces
 }
 
@@ -42,13 +42,13 @@ export async function multiTurn(cell: MatrixCell): Promise<void> {
         { by: "user", parts: [{ text: "Are you" }, { text: " sure?" }] },
       ],
     } as const
-    const { reply, heard } = await cell.exchange(ask, {
+    const { reply, received } = await cell.exchange(ask, {
       answer: { ...ANSWER, parts: [{ text: "Yes." }] },
       stream: streams,
     })
     cell.seen("text", reply.text).is("Yes.")
-    cell.seen("instructions at the upstream", heard.instructions).is(INSTRUCTIONS)
-    const texts = textsIn(heard).map(([by, ...texts]) => [by, texts.join("")])
+    cell.seen("instructions at the upstream", received.instructions).is(INSTRUCTIONS)
+    const texts = textsIn(received).map(([by, ...texts]) => [by, texts.join("")])
     cell.seen("turns at the upstream", texts).is([
       ["user", "Hello."],
       ["assistant", "Good day."],
@@ -63,10 +63,10 @@ export async function lengthFinish(cell: MatrixCell): Promise<void> {
   for (const streams of [false, true]) {
     const answer: ScriptedAnswer = { parts: [{ text: "Once upon a" }], finish: "length" }
     const ask = { ...requestOf("Tell me a story."), maxOutputTokens: 64 }
-    const { reply, heard } = await cell.exchange(ask, { answer, stream: streams })
+    const { reply, received } = await cell.exchange(ask, { answer, stream: streams })
     cell.seen("text", reply.text).is("Once upon a")
     cell.ended(reply, "length")
-    cell.seen("most tokens at the upstream", heard.maxOutputTokens).is(64)
+    cell.seen("most tokens at the upstream", received.maxOutputTokens).is(64)
   }
 }
 
@@ -84,10 +84,10 @@ export async function stopSequence(cell: MatrixCell): Promise<void> {
       stopSequence: STOP,
     }
     const ask = { ...requestOf("Tell me a story."), ...(takesStop && { stop: [STOP, "\n\nHuman:"] }) }
-    const { reply, heard } = await cell.exchange(ask, { answer, stream: streams, mayLose: true })
+    const { reply, received } = await cell.exchange(ask, { answer, stream: streams, mayLose: true })
     cell.seen("text", reply.text).is("Once upon a time")
     cell.ended(reply, "stop-sequence")
-    if (takesStop) cell.seen("stop sequences at the upstream", heard.stop).is(ask.stop)
+    if (takesStop) cell.seen("stop sequences at the upstream", received.stop).is(ask.stop)
     const isReported = upstream === "anthropic-messages" || upstream === "bedrock-converse"
     if (client === "anthropic-messages" && isReported) cell.seen("which one stopped it", reply.stopSequence).is(STOP)
   }

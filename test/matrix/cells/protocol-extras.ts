@@ -20,9 +20,9 @@ export async function itemReferences(cell: MatrixCell): Promise<void> {
     ...first,
     turns: [...second.turns, { by: "assistant", echo: two.reply.echo }, { by: "user", parts: [{ text: "so?" }] }],
   }
-  const { reply, heard } = await cell.exchange(third, { answer: DONE, stream: false, mayLose: true })
+  const { reply, received } = await cell.exchange(third, { answer: DONE, stream: false, mayLose: true })
   cell.seen("text", reply.text).is("Done.")
-  cell.seen("texts at the upstream", textsIn(heard)).is([
+  cell.seen("texts at the upstream", textsIn(received)).is([
     ["user", "hi"],
     ["assistant", "Hello."],
     ["user", "and?"],
@@ -37,14 +37,14 @@ export async function searchResults(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
     const parts = [{ passage: PASSAGE }, { text: QUESTION }]
     const asking: MatrixRequest = { instructions: INSTRUCTIONS, turns: [{ by: "user", parts }] }
-    const { reply, heard } = await cell.exchange(asking, { answer: DONE, stream })
+    const { reply, received } = await cell.exchange(asking, { answer: DONE, stream })
     cell.seen("text", reply.text).is("Done.")
-    const received = heard.turns.flatMap((turn) => turn.parts)
-    const [passage] = received
+    const content = received.turns.flatMap((turn) => turn.parts)
+    const [passage] = content
     if (cell.isRelayed) cell.seen("passage", passage).is({ kind: "passage", ...PASSAGE })
     else
       for (const words of Object.values(PASSAGE)) {
-        const isThere = received.some((part) => part.kind === "text" && part.text.includes(words))
+        const isThere = content.some((part) => part.kind === "text" && part.text.includes(words))
         cell.seen(`whether the upstream receives ${words}`, isThere).is(true)
       }
   }
@@ -62,10 +62,14 @@ export async function remoteServers(cell: MatrixCell): Promise<void> {
   const called: ScriptedAnswer = { parts: [{ remote: LOOKED_UP }, { text: "Done." }], finish: "stop" }
   for (const stream of [false, true]) {
     const asking: MatrixRequest = { ...requestOf(QUESTION), server: SERVER }
-    const { reply, heard } = await cell.exchange(asking, { answer: hasServers ? called : DONE, stream, mayLose: true })
+    const { reply, received } = await cell.exchange(asking, {
+      answer: hasServers ? called : DONE,
+      stream,
+      mayLose: true,
+    })
     cell.seen("text", reply.text).is("Done.")
     if (hasServers) {
-      cell.seen("servers at the upstream", heard.servers).is([SERVER])
+      cell.seen("servers at the upstream", received.servers).is([SERVER])
       cell.seen("calls at the server", reply.remoteCalls).is([LOOKED_UP])
     } else {
       cell.lost("the server", { reply, as: /tools|mcp/ })

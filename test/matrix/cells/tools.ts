@@ -45,21 +45,21 @@ export async function tools(cell: MatrixCell): Promise<void> {
     cell.seen("text before the call", first.reply.text).is("Let me see.")
     cell.ended(first.reply, "tool-calls")
     checkCalls(cell, first, [CALL])
-    cell.seen("tools at the upstream", first.heard.tools.map(toolEssence)).is(TOOLS.map(toolEssence))
-    cell.seen("choice of tools at the upstream", first.heard.choice).is("auto")
+    cell.seen("tools at the upstream", first.received.tools.map(toolEssence)).is(TOOLS.map(toolEssence))
+    cell.seen("choice of tools at the upstream", first.received.choice).is("auto")
     const [call = CALL] = first.reply.calls
     const second = goneOn(ASK, { ...first, results: [{ call, text: "12 °C" }] })
-    const { reply, heard } = await cell.exchange(second, { answer: DONE, stream })
+    const { reply, received } = await cell.exchange(second, { answer: DONE, stream })
     cell.seen("text after the result", reply.text).is("It is mild.")
     cell
       .seen(
         "turns at the upstream",
-        heard.turns.map(({ by }) => by),
+        received.turns.map(({ by }) => by),
       )
       .is(["user", "assistant", "user"])
-    cell.seen("instructions at the upstream", heard.instructions).is(INSTRUCTIONS)
-    checkHistory(cell, heard, [CALL])
-    const results = resultsIn(heard).map(({ text, failed, of }) => ({ text, failed, of: of && withoutId(of) }))
+    cell.seen("instructions at the upstream", received.instructions).is(INSTRUCTIONS)
+    checkHistory(cell, received, [CALL])
+    const results = resultsIn(received).map(({ text, failed, of }) => ({ text, failed, of: of && withoutId(of) }))
     cell.seen("results at the upstream", results).is([{ text: "12 °C", failed: false, of: withoutId(CALL) }])
   }
 }
@@ -74,10 +74,14 @@ function checkCalls(cell: MatrixCell, { reply }: ExchangeResult, expected: reado
 }
 
 /** The calls return to the model under their original ids. */
-function checkHistory(cell: MatrixCell, heard: ExchangeResult["heard"], expected: readonly MatrixToolCall[]): void {
-  const seen = callsIn(heard)
+function checkHistory(
+  cell: MatrixCell,
+  received: ExchangeResult["received"],
+  expected: readonly MatrixToolCall[],
+): void {
+  const seen = callsIn(received)
   if (cell.name.upstream === WITHOUT_IDS) {
-    cell.seen("signatures in the history", sealsIn(heard)).is([UNSEEN_SEAL])
+    cell.seen("signatures in the history", sealsIn(received)).is([UNSEEN_SEAL])
     cell.seen("calls in the history", seen.map(withoutId)).is(expected.map(withoutId))
   } else cell.seen("calls in the history", seen).is(expected)
 }
@@ -103,16 +107,16 @@ export async function parallelTools(cell: MatrixCell): Promise<void> {
     // In another order, so that the position alone does not identify them.
     const last = results.slice(-1)
     const second = goneOn(ASK, { ...first, results: [...last, ...results.slice(0, -1)] })
-    const { reply, heard } = await cell.exchange(second, { answer: DONE, stream })
+    const { reply, received } = await cell.exchange(second, { answer: DONE, stream })
     cell.seen("text after the results", reply.text).is("It is mild.")
-    checkHistory(cell, heard, THREE)
-    const byText = (text: string) => resultsIn(heard).find((result) => result.text === text)?.of
+    checkHistory(cell, received, THREE)
+    const byText = (text: string) => resultsIn(received).find((result) => result.text === text)?.of
     const attached = RESULTS.map((text) => byText(text)).map((call) => call && withoutId(call))
     cell.seen("calls that the results are attached to", attached).is(THREE.map(withoutId))
     cell
       .seen(
         "turns at the upstream",
-        heard.turns.map(({ by }) => by),
+        received.turns.map(({ by }) => by),
       )
       .is(["user", "assistant", "user"])
   }
@@ -122,7 +126,7 @@ export async function forcedTool(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
     const answer: ScriptedAnswer = { parts: [{ call: CALL }], finish: "tool-calls" }
     const exchanged = await cell.exchange({ ...ASK, forcedTool: CALL.name }, { answer, stream })
-    cell.seen("choice of tools at the upstream", exchanged.heard.choice).is({ tool: CALL.name })
+    cell.seen("choice of tools at the upstream", exchanged.received.choice).is({ tool: CALL.name })
     checkCalls(cell, exchanged, [CALL])
   }
 }
@@ -135,26 +139,26 @@ async function resultArrives(cell: MatrixCell, result: Omit<ToolResultInput, "ca
     stream: false,
     mayLose: true,
   })
-  const [seen] = resultsIn(exchanged.heard)
+  const [seen] = resultsIn(exchanged.received)
   cell.seen("call that the result is attached to", seen?.of && withoutId(seen.of)).is(withoutId(CALL))
   if (!seen?.text.includes(result.text)) cell.problem("text of the result", { expected: result.text, seen: seen?.text })
   return exchanged
 }
 
 export async function toolResultWithImage(cell: MatrixCell): Promise<void> {
-  const { heard, reply } = await resultArrives(cell, { text: "A photograph:", image: PICTURE })
-  const [result] = resultsIn(heard)
+  const { received, reply } = await resultArrives(cell, { text: "A photograph:", image: PICTURE })
+  const [result] = resultsIn(received)
   if (result?.images.length) cell.seen("images in the result", result.images).is([PICTURE])
   else {
-    cell.seen("images after the result", mediaIn(heard, "image")).is([PICTURE])
+    cell.seen("images after the result", mediaIn(received, "image")).is([PICTURE])
     cell.lost("the image's place", { reply, as: /./ })
     cell.note("The image follows the result in a message of the user, and `x-gateway-losses` says so.")
   }
 }
 
 export async function toolError(cell: MatrixCell): Promise<void> {
-  const { heard, reply } = await resultArrives(cell, { text: "The service is down.", failed: true })
-  const [result] = resultsIn(heard)
+  const { received, reply } = await resultArrives(cell, { text: "The service is down.", failed: true })
+  const [result] = resultsIn(received)
   const hasFlag = cell.name.client === "anthropic-messages" || cell.name.client === "gemini-generate"
   if (!hasFlag) cell.note("OpenAI's protocols say in the text alone that a tool failed.")
   else if (!result?.failed) {

@@ -3,13 +3,13 @@ import {
   type AnswerPart,
   cacheWriteOf,
   type FinishKind,
-  type HeardPart,
   inPieces,
   type JsonObject,
   type MatrixJson,
   type MediaFile,
   OUTPUT_TOKENS,
   type ReceivedConversation,
+  type ReceivedPart,
   type RemoteCall,
   type ScriptedAnswer,
   USAGE,
@@ -17,13 +17,13 @@ import {
 import { given, list, members, numberOrNone, text, textOrNone, type WireMembers } from "../wire.ts"
 import { AnswerRecorder, type EncodedAnswer, joined, type UpstreamFormat } from "./upstream-format.ts"
 
-export const anthropicMessagesVoice: UpstreamFormat = {
+export const anthropicMessagesFormat: UpstreamFormat = {
   protocol: "anthropic-messages",
   contentType: "text/event-stream; charset=utf-8",
   addressed(path, { model, stream }) {
     return path === "/v1/messages" ? { model: text(model), stream: stream === true } : undefined
   },
-  heard,
+  parseRequest,
   whole,
   stream,
   errorEvent: event("error", { error: { type: "overloaded_error", message: "Overloaded" } }),
@@ -126,7 +126,7 @@ function deltasOf(part: AnswerPart, { type }: JsonObject): JsonObject[] {
   return [...thoughts, { type: "signature_delta", signature: part.seal }]
 }
 
-function heard(
+function parseRequest(
   body: WireMembers,
   { model, stream: streams }: { model: string; stream: boolean },
 ): ReceivedConversation {
@@ -170,7 +170,7 @@ function wordOf(type: unknown): "auto" | "none" | "any" {
   return type === "any" || type === "none" ? type : "auto"
 }
 
-function partOf(value: unknown): HeardPart {
+function partOf(value: unknown): ReceivedPart {
   const part = members(value)
   if (part.type === "text") return { kind: "text", text: text(part.text) }
   if (part.type === "image") return { kind: "image", media: sourceOf(part) }

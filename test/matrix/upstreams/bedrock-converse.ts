@@ -5,7 +5,6 @@ import {
   type AnswerPart,
   cacheWriteOf,
   type FinishKind,
-  type HeardPart,
   inPieces,
   inputOf,
   type JsonObject,
@@ -13,6 +12,7 @@ import {
   type MediaFile,
   OUTPUT_TOKENS,
   type ReceivedConversation,
+  type ReceivedPart,
   type ScriptedAnswer,
   USAGE,
   unspeakable,
@@ -26,14 +26,14 @@ import {
   type UpstreamFormat,
 } from "./upstream-format.ts"
 
-export const bedrockConverseVoice: UpstreamFormat = {
+export const bedrockConverseFormat: UpstreamFormat = {
   protocol: "bedrock-converse",
   contentType: "application/vnd.amazon.eventstream",
   addressed(path): RequestTarget | undefined {
     const match = /^\/model\/([^/]+)\/(converse|converse-stream)$/.exec(path)
     return match ? { model: decodeURIComponent(match[1] ?? ""), stream: match[2] === "converse-stream" } : undefined
   },
-  heard,
+  parseRequest,
   whole,
   stream,
   errorEvent: framedException("modelStreamErrorException", "The model stopped."),
@@ -121,7 +121,7 @@ function deltasOf(part: AnswerPart): JsonObject[] {
   return [...thoughts, { reasoningContent: { signature: part.seal } }]
 }
 
-function heard(body: WireMembers, { model, stream: streams }: RequestTarget): ReceivedConversation {
+function parseRequest(body: WireMembers, { model, stream: streams }: RequestTarget): ReceivedConversation {
   const inference = members(body.inferenceConfig)
   const more = members(body.additionalModelRequestFields)
   const format = members(members(members(members(body.outputConfig).textFormat).structure).jsonSchema)
@@ -168,7 +168,7 @@ function choiceOf(choice: WireMembers): ReceivedConversation["choice"] {
   return "any" in choice ? "any" : "auto"
 }
 
-function partOf(part: WireMembers): HeardPart {
+function partOf(part: WireMembers): ReceivedPart {
   const { image, document, toolUse, toolResult, reasoningContent } = part
   if (typeof part.text === "string") return { kind: "text", text: part.text }
   if (image) return { kind: "image", media: mediaOf(members(image), "image") }
@@ -184,7 +184,7 @@ function partOf(part: WireMembers): HeardPart {
   return toolResult ? resultOf(members(toolResult)) : { kind: "unknown", value: part }
 }
 
-function resultOf({ toolUseId, content, status }: WireMembers): HeardPart {
+function resultOf({ toolUseId, content, status }: WireMembers): ReceivedPart {
   const blocks = list(content).map(members)
   const texts = blocks.map((block) => ("json" in block ? JSON.stringify(block.json) : text(block.text)))
   const images = blocks.flatMap(({ image }) => (image ? [mediaOf(members(image), "image")] : []))

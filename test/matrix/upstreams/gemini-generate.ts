@@ -1,7 +1,6 @@
 // Google's generateContent at the upstream's end.
 import {
   type FinishKind,
-  type HeardPart,
   inPieces,
   inputOf,
   type JsonObject,
@@ -10,6 +9,7 @@ import {
   type MediaFile,
   OUTPUT_TOKENS,
   type ReceivedConversation,
+  type ReceivedPart,
   type ScriptedAnswer,
   UNSEEN_SEAL,
   USAGE,
@@ -24,14 +24,14 @@ import {
   type UpstreamFormat,
 } from "./upstream-format.ts"
 
-export const geminiGenerateVoice: UpstreamFormat = {
+export const geminiGenerateFormat: UpstreamFormat = {
   protocol: "gemini-generate",
   contentType: "text/event-stream",
   addressed(path): RequestTarget | undefined {
     const match = /^\/v1beta\/models\/([^:?]+):(generateContent|streamGenerateContent\?alt=sse)$/.exec(path)
     return match ? { model: match[1] ?? "", stream: match[2] !== "generateContent" } : undefined
   },
-  heard,
+  parseRequest,
   whole,
   stream,
   errorEvent: event({ error: { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" } }),
@@ -119,7 +119,7 @@ function stream(answer: ScriptedAnswer): EncodedAnswer {
   return speech
 }
 
-function heard(body: WireMembers, { model, stream: streams }: RequestTarget): ReceivedConversation {
+function parseRequest(body: WireMembers, { model, stream: streams }: RequestTarget): ReceivedConversation {
   const config = members(body.generationConfig)
   const thinking = members(config.thinkingConfig)
   const calls = new PendingCalls()
@@ -180,7 +180,7 @@ class PendingCalls {
   }
 }
 
-function partOf(value: unknown, calls: PendingCalls): HeardPart {
+function partOf(value: unknown, calls: PendingCalls): ReceivedPart {
   const part = members(value)
   const { functionCall, functionResponse, inlineData } = part
   const seal = given({ seal: textOrNone(part.thoughtSignature) })
@@ -198,7 +198,7 @@ function mediaOf({ mimeType, data }: WireMembers): MediaFile {
   return { mediaType: text(mimeType), base64: text(data) }
 }
 
-function resultOf(result: WireMembers, calls: PendingCalls): HeardPart {
+function resultOf(result: WireMembers, calls: PendingCalls): ReceivedPart {
   const response = members(result.response)
   const output = response.error ?? response.output ?? response.result
   return {

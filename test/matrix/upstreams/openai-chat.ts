@@ -1,8 +1,6 @@
 // Chat completions at the upstream's end.
 import {
   type FinishKind,
-  type HeardPart,
-  type HeardTurn,
   inPieces,
   inputOf,
   type JsonObject,
@@ -10,6 +8,8 @@ import {
   type MatrixTool,
   OUTPUT_TOKENS,
   type ReceivedConversation,
+  type ReceivedPart,
+  type ReceivedTurn,
   type ScriptedAnswer,
   USAGE,
   unspeakable,
@@ -17,13 +17,13 @@ import {
 import { dataIn, given, list, members, numberOrNone, parsed, text, textOrNone, type WireMembers } from "../wire.ts"
 import { AnswerRecorder, type EncodedAnswer, joined, type UpstreamFormat } from "./upstream-format.ts"
 
-export const openaiChatVoice: UpstreamFormat = {
+export const openaiChatFormat: UpstreamFormat = {
   protocol: "openai-chat",
   contentType: "text/event-stream",
   addressed(path, { model, stream }) {
     return path === "/v1/chat/completions" ? { model: text(model), stream: stream === true } : undefined
   },
-  heard,
+  parseRequest,
   whole,
   stream,
   errorEvent: event({
@@ -115,7 +115,7 @@ function stream(answer: ScriptedAnswer, body: WireMembers): EncodedAnswer {
   return speech
 }
 
-function heard(
+function parseRequest(
   body: WireMembers,
   { model, stream: streams }: { model: string; stream: boolean },
 ): ReceivedConversation {
@@ -153,7 +153,7 @@ function textIn(content: unknown): string {
         .join("")
 }
 
-function turnOf(message: WireMembers): HeardTurn {
+function turnOf(message: WireMembers): ReceivedTurn {
   const { role, content } = message
   const parts =
     typeof content === "string" && content !== ""
@@ -161,7 +161,7 @@ function turnOf(message: WireMembers): HeardTurn {
       : list(content).map(partOf)
   if (role === "tool") {
     const images = parts.flatMap((part) => (part.kind === "image" ? [part.media] : []))
-    const result: HeardPart = {
+    const result: ReceivedPart = {
       kind: "result",
       callId: text(message.tool_call_id),
       text: textIn(content),
@@ -172,7 +172,7 @@ function turnOf(message: WireMembers): HeardTurn {
   }
   if (role !== "assistant") return { by: "user", parts }
   const thought = text(message.reasoning_content)
-  const calls = list(message.tool_calls).map((call): HeardPart => {
+  const calls = list(message.tool_calls).map((call): ReceivedPart => {
     const { name, arguments: input } = members(members(call).function)
     return {
       kind: "call",
@@ -185,7 +185,7 @@ function turnOf(message: WireMembers): HeardTurn {
   }
 }
 
-function partOf(value: unknown): HeardPart {
+function partOf(value: unknown): ReceivedPart {
   const part = members(value)
   if (part.type === "text") return { kind: "text", text: text(part.text) }
   if (part.type === "image_url") return { kind: "image", media: dataIn(text(members(part.image_url).url)) }

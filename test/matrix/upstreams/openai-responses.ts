@@ -1,4 +1,4 @@
-// Responses at the upstream's end: writing an answer. Requests are read in openai-responses-heard.ts.
+// Responses at the upstream's end: writing an answer. Requests are read in openai-responses-request.ts.
 import {
   type AnswerPart,
   inPieces,
@@ -9,16 +9,16 @@ import {
   USAGE,
 } from "../conversation.ts"
 import { text } from "../wire.ts"
-import { heardInResponses, REASONING_ID } from "./openai-responses-heard.ts"
+import { parseResponsesRequest, REASONING_ID } from "./openai-responses-request.ts"
 import { AnswerRecorder, type EncodedAnswer, type UpstreamFormat } from "./upstream-format.ts"
 
-export const openaiResponsesVoice: UpstreamFormat = {
+export const openaiResponsesFormat: UpstreamFormat = {
   protocol: "openai-responses",
   contentType: "text/event-stream; charset=utf-8",
   addressed(path, { model, stream }) {
     return path === "/v1/responses" ? { model: text(model), stream: stream === true } : undefined
   },
-  heard: heardInResponses,
+  parseRequest: parseResponsesRequest,
   whole,
   stream,
   errorEvent: event("error", {

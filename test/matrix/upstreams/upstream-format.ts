@@ -1,7 +1,7 @@
 // One protocol at the upstream's end: reading a request, and writing an answer as the vendor does. It is written by
 // hand and not with the product's codecs, whose errors would cancel out.
 import type { UpstreamProtocol } from "../axes.ts"
-import type { HeardTurn, JsonObject, ReceivedConversation, ScriptedAnswer } from "../conversation.ts"
+import type { JsonObject, ReceivedConversation, ReceivedTurn, ScriptedAnswer } from "../conversation.ts"
 import type { WireMembers } from "../wire.ts"
 
 export interface UpstreamFormat {
@@ -10,7 +10,7 @@ export interface UpstreamFormat {
   readonly contentType: string
   /** The target of a generating call; undefined for any other. */
   addressed(path: string, body: WireMembers): RequestTarget | undefined
-  heard(body: WireMembers, addressed: RequestTarget): ReceivedConversation
+  parseRequest(body: WireMembers, addressed: RequestTarget): ReceivedConversation
   whole(answer: ScriptedAnswer, body: WireMembers): JsonObject
   stream(answer: ScriptedAnswer, body: WireMembers): EncodedAnswer
   /** The vendor's end of a stream that failed. */
@@ -45,8 +45,8 @@ export class AnswerRecorder implements EncodedAnswer {
 }
 
 /** Some protocols have a message for each thing, others one for all of a side: here it is one. */
-export function joined(turns: readonly HeardTurn[]): HeardTurn[] {
-  const all: HeardTurn[] = []
+export function joined(turns: readonly ReceivedTurn[]): ReceivedTurn[] {
+  const all: ReceivedTurn[] = []
   for (const turn of turns) {
     const before = all.at(-1)
     if (before?.by === turn.by) all[all.length - 1] = { ...before, parts: [...before.parts, ...turn.parts] }

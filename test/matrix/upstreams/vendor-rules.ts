@@ -1,13 +1,13 @@
 // Rules of order that a vendor enforces in every request, although the request can be parsed.
 import type { UpstreamProtocol } from "../axes.ts"
-import type { HeardTurn, ReceivedConversation } from "../conversation.ts"
+import type { ReceivedConversation, ReceivedTurn } from "../conversation.ts"
 import { list, members, text, type WireMembers } from "../wire.ts"
 
 export function brokenRules(
   protocol: UpstreamProtocol,
-  { heard, body }: { heard: ReceivedConversation; body: WireMembers },
+  { received, body }: { received: ReceivedConversation; body: WireMembers },
 ): string[] {
-  return [...unreadParts(heard), ...looseCalls(heard), ...OWN_RULES[protocol](heard, body)]
+  return [...unreadParts(received), ...looseCalls(received), ...OWN_RULES[protocol](received, body)]
 }
 
 function unreadParts({ turns }: ReceivedConversation): string[] {
@@ -29,7 +29,7 @@ function looseCalls({ turns }: ReceivedConversation): string[] {
   })
 }
 
-type OwnRules = (heard: ReceivedConversation, body: WireMembers) => string[]
+type OwnRules = (received: ReceivedConversation, body: WireMembers) => string[]
 
 const OWN_RULES: Readonly<Record<UpstreamProtocol, OwnRules>> = {
   "openai-chat": ({ turns }) => turns.flatMap(lateResults),
@@ -47,14 +47,14 @@ const OWN_RULES: Readonly<Record<UpstreamProtocol, OwnRules>> = {
 }
 
 /** Results precede any other content of the user. */
-function lateResults({ parts }: HeardTurn): string[] {
+function lateResults({ parts }: ReceivedTurn): string[] {
   const last = parts.findLastIndex(({ kind }) => kind === "result")
   const isFirst = parts.slice(0, last + 1).every(({ kind }) => kind === "result")
   return isFirst ? [] : ["a result behind something else"]
 }
 
 /** Models of the third generation want the first call of each step signed. */
-function unsignedCalls({ parts }: HeardTurn): string[] {
+function unsignedCalls({ parts }: ReceivedTurn): string[] {
   const first = parts.find((part) => part.kind === "call")
   return first && first.seal === undefined ? [`a call of ${first.call.name} without a signature`] : []
 }
