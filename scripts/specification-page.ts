@@ -23,7 +23,7 @@ function tableText({ section, suite, lines }: (typeof TABLES)[number]): string {
 
 Tests: [${suite}.test.ts](../test/specification/${suite}.test.ts)
 
-| line | says | state |
+| requirement | text | state |
 |---|---|---|
 ${rows.join("\n")}
 `

@@ -16,7 +16,7 @@ const description = existsSync(path) ? new DescriptionCheck(JSON.parse(readFileS
 if (!description) console.warn(`No description at ${path}: answers are not checked against it.`)
 
 /**
- * Members beside those that are described are an implementer's own; and of a format's schema the description of
+ * Undescribed members are an implementer's own; and of a format's schema the description of
  * 2026-04-24 says that it is null.
  */
 function faults(value: Json, schema: string): string[] {

@@ -29,7 +29,7 @@ afterAll(async () => {
 })
 
 /**
- * Opens streams of which the upstream has sent the first word, and ends them all when told. On bare sockets, because
+ * Opens streams of which the upstream has sent the first word, and ends them all on demand. On bare sockets, because
  * `fetch` under `bun test` runs no more than 256 requests at once, whatever the environment says.
  */
 async function openStreams(count: number): Promise<{ clients: RawClient[]; complete: () => void }> {

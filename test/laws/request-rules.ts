@@ -189,11 +189,11 @@ function geminiFaults({ contents, systemInstruction, tools }: JsonObject): strin
       if (kinds.length !== 1) faults.push(`a part of ${Object.keys(part)}`)
       const before = objects(turns[index - 1]?.parts)
       if (part.functionResponse !== undefined && !before.some(({ functionCall }) => functionCall !== undefined))
-        faults.push("a result that stands not right behind its call")
+        faults.push("a result that does not directly follow its call")
     }
     const calls = objects(parts).some(({ functionCall }) => functionCall !== undefined)
     if (calls && index > 0 && turns[index - 1]?.role !== "user")
-      faults.push("a call that stands not right behind the user")
+      faults.push("a call that does not directly follow the user")
   }
   if (isObject(systemInstruction) && objects(systemInstruction.parts).length === 0) faults.push("no instruction")
   return faults

@@ -122,16 +122,16 @@ class EvidenceIndex {
   unbalanced(): string[] {
     const { entries, postedNano } = this.evidence.books
     const odd = entries.filter((entry) => sumOf(entry) !== 0n).map(({ id }) => `entry ${id} does not sum to zero`)
-    return postedNano === 0n ? odd : [...odd, `all accounts together stand at ${postedNano}`]
+    return postedNano === 0n ? odd : [...odd, `the sum of all accounts is ${postedNano}`]
   }
 
   /** Checked over time, as booked: the current balances are in the ledger's own verification. */
   belowFloor(): string[] {
     const posted = new Map<string, bigint>()
     return this.evidence.books.entries.flatMap(({ id, account, floor, amount }) => {
-      const stands = (posted.get(account) ?? 0n) + amount
-      posted.set(account, stands)
-      return floor !== null && stands < floor ? [`${account} stood at ${stands} after entry ${id}`] : []
+      const balance = (posted.get(account) ?? 0n) + amount
+      posted.set(account, balance)
+      return floor !== null && balance < floor ? [`${account} was at ${balance} after entry ${id}`] : []
     })
   }
 

@@ -185,7 +185,7 @@ export class StoreLoss {
     seen.undelivered += underWay.length - delivered.length
   }
 
-  /** Resolves when a caller is told that the store has failed. */
+  /** Resolves when a caller gets store_unavailable. */
   private async lossShows(): Promise<void> {
     const count = () => this.tracedRequests.filter(({ seen }) => seen.code === "store_unavailable").length
     const before = count()

@@ -42,7 +42,7 @@ export function parseExposition(text: string): Map<string, ExposedFamily> {
       const sample = parseSample(line)
       if (!open || baseName(sample.name, open) !== open.name) throw wrong("sample outside its metric", line)
       const series = `${sample.name} ${JSON.stringify(Object.entries(sample.labels).sort())}`
-      if (seen.has(series)) throw wrong("series that stands twice", line)
+      if (seen.has(series)) throw wrong("duplicate series", line)
       seen.add(series)
       open.samples.push(sample)
     }
