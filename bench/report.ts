@@ -72,12 +72,12 @@ function boundRow({ name, value, limit, held }: BenchBound): ReportRow {
 function conclusion(present: CandidateName[], bounds: BenchBound[]): string[] {
   const verdict = verdictOf(bounds)
   const texts = {
-    held: present.includes("gateway") ? "All bounds held." : "The yardsticks are sound; the gateway was left out.",
+    held: present.includes("gateway") ? "All bounds held." : "The yardsticks are sound; the gateway was not measured.",
     missed: "MISSED: at least one bound.",
-    void: "VOID: a yardstick is off, so this run says nothing about the gateway. Run it again on a quiet machine.",
+    void: "VOID: a yardstick is off, so this run shows nothing about the gateway. Run it again on an idle machine.",
   }[verdict]
   if (!present.includes("bare") || present.includes("nginx")) return [texts]
-  return ["nginx is not installed: whether the bare proxy is a fair yardstick could not be checked.", texts]
+  return ["nginx is not installed, so the bare proxy could not be checked as a yardstick.", texts]
 }
 
 function table(rows: ReportRow[], heads: string[]): string[] {

@@ -13,10 +13,10 @@ const USAGE = `npm run conformance -- [--client PROTOCOL]… [--upstream PROTOCO
   [--base-url URL]… [--key KEY] [--ports N,N,N,N,N] [--upstreams-ready]
 
 Without --base-url it starts its own gateway. With it, another one is tested, with this key: it must know the upstreams
-and models that are printed. OpenAI's library is given URL/v1, Anthropic's URL/anthropic, Google's URL/gemini; where
-another gateway has them elsewhere, say --base-url openai=URL, anthropic=URL, gemini=URL, each as its library wants it.
+and models that are printed. OpenAI's library uses URL/v1, Anthropic's URL/anthropic, Google's URL/gemini; for a gateway
+with other paths, give --base-url openai=URL, anthropic=URL, gemini=URL, each in its library's form.
 --ports fixes the upstreams' ports, in the order ${UPSTREAMS.join(", ")}.
---upstreams-ready says that the gateway knows them already; else a line on the standard input does.`
+--upstreams-ready means that the gateway is configured already; otherwise the run waits for a line on standard input.`
 
 const OPTIONS = {
   client: { type: "string", multiple: true },
