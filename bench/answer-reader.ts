@@ -28,7 +28,7 @@ export class AnswerReader {
     for (let at = 0; at < bytes.length; ) at = this.#step(bytes, at)
   }
 
-  /** Takes some bytes from `at` on and says where the next step begins. */
+  /** Takes bytes from `at` on and returns where the next step begins. */
   #step(bytes: Buffer, at: number): number {
     switch (this.#phase) {
       case "head":

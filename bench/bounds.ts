@@ -1,4 +1,4 @@
-// What the figures must keep to, and the verdict.
+// The bounds of the benchmark's figures, and the verdict.
 import type { CandidateName } from "./candidate.ts"
 import type { BenchSample } from "./measure.ts"
 import { median } from "./statistics.ts"
@@ -15,18 +15,18 @@ const TRANSLATED_CHUNK_OVER_RELAYED = 2.5
 const AFTER_OVER_BEFORE = 1.03
 const IDLE_MB = 80
 const START_MS = 1000
-/** With fewer chunks at the client than this share of those written, "per chunk" would flatter whoever joins them. */
+/** With fewer chunks at the client than this share, "per chunk" would flatter a proxy that joins them. */
 const SEPARATE_CHUNKS = 0.9
-/** With fewer turns than this share the rest says little. */
+/** With fewer turns than this share the rest means little. */
 const QUIET_TURNS = 0.5
 
 export type BenchBound = {
   name: string
   value: number
-  /** Absent: told, not judged. */
+  /** Absent: reported, not judged. */
   limit: { most: number } | { least: number } | undefined
   held: boolean
-  /** A missed yardstick says that the machine, not the gateway, was off: the run counts for nothing. */
+  /** A missed yardstick means that the machine was disturbed, not the gateway: the run is void. */
   yardstick: boolean
 }
 
@@ -66,7 +66,7 @@ export function checkBounds({ samples, memory, startsMs }: BenchEvidence): Bench
     bound("translated / relayed, unary 50 KB", overRelayed("unary 50 KB"), { most: TRANSLATED_UNARY_OVER_RELAYED }),
     bound("translated / relayed, streamed chunk", overRelayed("stream"), { most: TRANSLATED_CHUNK_OVER_RELAYED }),
     yardstick(bound("bare / nginx, unary 1 KB", overNginx("unary 1 KB"), { most: BARE_OVER_NGINX })),
-    // nginx does not parse what it forwards, so this one grows with the body and says nothing about the machine.
+    // nginx does not parse what it forwards, so this one grows with the body and shows nothing about the machine.
     bound("bare / nginx, unary 50 KB", overNginx("unary 50 KB"), undefined),
     yardstick(bound("bare / nginx, streamed chunk", overNginx("stream"), { most: BARE_OVER_NGINX })),
     yardstick(bound("turns the host did not disturb", quietShare(samples), { least: QUIET_TURNS })),

@@ -1,4 +1,4 @@
-// Something that answers chat completions and is measured: the upstream itself, nginx, the bare proxy, the gateway.
+// A server of chat completions that is measured: the upstream itself, nginx, the bare proxy or the gateway.
 import type { ChildProcesses } from "./children.ts"
 
 /**
@@ -20,7 +20,7 @@ export type BenchCandidate = {
   name: CandidateName
   port: number
   headers: Record<string, string>
-  /** In turn, one for each request; none where the headers say who calls. */
+  /** Used in rotation, one per request; empty if the headers have the key. */
   keys?: readonly string[]
   /** The process that is charged; the upstream itself is not measured. */
   pid: number | undefined
@@ -50,7 +50,7 @@ export async function waitFor<T>(what: string, ready: () => T | undefined | Prom
     } catch (error) {
       problem = error
     }
-    if (performance.now() > deadline) throw new Error(`${what} did not come up`, { cause: problem })
+    if (performance.now() > deadline) throw new Error(`${what} did not start in time`, { cause: problem })
   }
 }
 

@@ -1,4 +1,4 @@
-// What the fixed upstream says in each protocol: one unary answer and one stream, as bytes ready to be written.
+// The answers of the fixed upstream in each protocol: one unary answer and one stream, as bytes ready to be written.
 import type { BenchProtocolName } from "./protocols.ts"
 
 export const CONTENT_CHUNKS = 200
@@ -38,16 +38,16 @@ export type CannedAnswers = {
   unary: Buffer
   /** The stream, one element per write: the first carries the head, the last the end of the chunked body. */
   pieces: readonly Buffer[]
-  /** What a whole stream ends in. */
+  /** The end of a whole stream. */
   endMark: string
-  /** Half of the line feeds a client must at least see: all, but for an event that only tells the usage. */
+  /** Half of the line feeds a client must at least see: all, except those of an event that only reports usage. */
   minimumEvents: number
 }
 
 type CannedAnswer = { unary: object; events: readonly string[] }
 
 export function cannedAnswers(protocol: BenchProtocolName): CannedAnswers {
-  const { unary, events } = SAID[protocol]()
+  const { unary, events } = ANSWERS[protocol]()
   const text = events.join("")
   const [, ending = ""] = /([^\n]{1,24}\n\n)$/.exec(text) ?? []
   const minimumEvents = (text.split("\n").length - 1) / 2 - 1
@@ -58,7 +58,7 @@ const content = Array.from({ length: 90 }, (_, index) => words[index % words.len
 const chunks = Array.from({ length: CONTENT_CHUNKS }, (_, index) => words[index % words.length] ?? "")
 
 /** Openers come with the first token: a gateway may hold them back, and what is measured is how long that token takes. */
-const SAID: Record<BenchProtocolName, () => CannedAnswer> = {
+const ANSWERS: Record<BenchProtocolName, () => CannedAnswer> = {
   "openai-chat": chat,
   "openai-responses": responses,
   "anthropic-messages": messages,
@@ -66,8 +66,8 @@ const SAID: Record<BenchProtocolName, () => CannedAnswer> = {
 }
 
 function chat(): CannedAnswer {
-  const delta = (said: object, finish_reason: string | null) => {
-    const choices = [{ index: 0, delta: said, logprobs: null, finish_reason }]
+  const delta = (content: object, finish_reason: string | null) => {
+    const choices = [{ index: 0, delta: content, logprobs: null, finish_reason }]
     return dataFrame({ ...shared, object: "chat.completion.chunk", choices })
   }
   const message = { role: "assistant", content, refusal: null }

@@ -14,7 +14,7 @@ const passages = [
 type ChatBodyOptions = { model: string; bytes: number; stream: boolean }
 
 /** A request body of about `bytes` bytes. */
-export function chatBody(spoken: BenchProtocol, { model, bytes, stream }: ChatBodyOptions): string {
+export function chatBody(wire: BenchProtocol, { model, bytes, stream }: ChatBodyOptions): string {
   const messages = [{ role: "system", content: "You are a careful assistant. Answer in the user's language." }]
   const messageBytes = Math.max(300, bytes / 20)
   let passage = 0
@@ -28,5 +28,5 @@ export function chatBody(spoken: BenchProtocol, { model, bytes, stream }: ChatBo
     messages.push({ role: messages.length % 2 === 1 ? "user" : "assistant", content })
     left -= 30
   }
-  return JSON.stringify(spoken.body({ model, stream, messages }))
+  return JSON.stringify(wire.body({ model, stream, messages }))
 }

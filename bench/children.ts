@@ -1,4 +1,4 @@
-// The processes a run starts. Whatever happens, `endAll` ends each of them, and what they started, by its own id.
+// The processes of a run. `endAll` ends each of them, and what they started, by its own id, however the run ends.
 import { closeSync, openSync } from "node:fs"
 import { environment, findBun, isolation } from "../bin/runtime.mjs"
 import { isAlive, processTree } from "./process-stat.ts"
@@ -10,7 +10,7 @@ type SpawnOptions = {
   cpu?: number | undefined
   cwd?: string
   env?: Record<string, string | undefined>
-  /** Where standard output and standard error go; nowhere unless given. */
+  /** The files of standard output and standard error; discarded unless given. */
   log?: string
   onMessage?: (message: unknown) => void
 }

@@ -1,12 +1,11 @@
-// A store as it is after a long time: many keys, and a long ledger.
-
+// A store as after long use: many keys and a long ledger.
 import { loadConfig } from "../src/config/load-config.ts"
 import { knownProviders } from "../src/gateway-table.ts"
 import { Ledger } from "../src/ledger/ledger.ts"
 import { openAdminService } from "../src/open-store.ts"
 import { openSqlite } from "../src/store/sqlite/open-sqlite.ts"
 
-/** So many of the keys call; they lie all over the store. */
+/** The most keys that call, spread over the store. */
 const MOST_ACTIVE = 10_000
 const GROUP = 256
 

@@ -11,20 +11,20 @@ export const GATEWAY_MODEL = "bench/fixed"
 const ownRoot = join(import.meta.dir, "..")
 
 type GatewayVariant = {
-  /** What it is spoken to in, and what stands behind it. */
-  spoken: BenchProtocol
+  /** The client's protocol, and the upstream's. */
+  wire: BenchProtocol
   behind: BenchProtocol
   name: "unbooked" | "gateway" | "filled" | "translated" | "before"
   /** The checkout whose gateway it is; left out, this one. */
   root?: string
-  /** Without it nobody is charged, and nobody limited. */
+  /** Without it, nothing is charged or limited. */
   books: boolean
-  /** What its store holds before it starts. */
+  /** The content of its store before it starts. */
   filled?: { keys: number; rows: number }
 }
 
 export async function startGateway(
-  { spoken, behind, name, books, filled, root = ownRoot }: GatewayVariant,
+  { wire, behind, name, books, filled, root = ownRoot }: GatewayVariant,
   { children, upstreamPort, folder, cpu }: StartOptions,
 ): Promise<BenchCandidate> {
   const home = join(folder, name)
@@ -37,7 +37,7 @@ export async function startGateway(
   const launcher = join(root, "bin", "trivium.mjs")
   const key = createKey(data, { env, books, root })
   const port = freePort()
-  // Where nobody watches for another configuration.
+  // In a folder without another configuration.
   const log = join(folder, `${name}.log`)
   const address = ["--host", "127.0.0.1", "--port", String(port), "--admin-port", "0"]
   const command = books
@@ -49,7 +49,7 @@ export async function startGateway(
     if (output.includes(`listening on http://127.0.0.1:${port}`)) return childPids(child.pid)[0]
     throw new Error(`its output so far: ${output.slice(-2000)}`)
   })
-  return { name, port, headers: { authorization: `Bearer ${key}`, ...spoken.headers }, keys, pid }
+  return { name, port, headers: { authorization: `Bearer ${key}`, ...wire.headers }, keys, pid }
 }
 
 /** Nothing of the caller's shell may change what is measured. */

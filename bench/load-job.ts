@@ -1,4 +1,4 @@
-// What the load tool is told to do and what it tells back.
+// The jobs of the load tool and their results.
 
 export type LoadPlan =
   /** Every connection sends its next request as soon as it has its answer. */
@@ -12,14 +12,14 @@ export type LoadJob = {
   port: number
   path: string
   headers: Record<string, string>
-  /** In turn, one for each request; none where the headers say who calls. */
+  /** Used in rotation, one per request; empty if the headers have the key. */
   keys: readonly string[]
   body: string
   connections: number
   plan: LoadPlan
   /** For streams: how many events each answer must have; 0 for unary answers. */
   minimumEvents: number
-  /** What a whole stream ends in. */
+  /** The end of a whole stream. */
   endMark: string
 }
 

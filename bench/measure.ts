@@ -10,7 +10,7 @@ import type { BenchCase, CaseName } from "./workload.ts"
 
 /** Work put off until after the answer (writes in groups, collection) is charged too. */
 const SETTLE_MS = 150
-/** Of a turn's time; Linux tells it in steps of 10 ms. */
+/** The share of a turn's time, which Linux reports in steps of 10 ms. */
 const MOST_STOLEN = 0.02
 const TRIES = 3
 
@@ -32,7 +32,7 @@ type MeasureOptions = {
   candidates: BenchCandidate[]
   cases: BenchCase[]
   load: LoadTool
-  /** What the candidates run on; undefined where they run on any. */
+  /** The core of the candidates; undefined if they run on any. */
   cpu: number | undefined
   rounds: number
   turns: number

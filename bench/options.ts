@@ -11,11 +11,11 @@ export type BenchOptions = {
   quick: boolean
   only: "unary" | "stream" | undefined
   protocol: BenchProtocolName
-  /** Measures the translate lane to this protocol beside the relay lane, in the place of the yardsticks. */
+  /** Measures the translate lane to this protocol against the relay lane, instead of the yardsticks. */
   to: BenchProtocolName | undefined
-  /** Measures a store of this size beside an empty one, in the place of the yardsticks. */
+  /** Measures a store of this size against an empty one, instead of the yardsticks. */
   filled: FillingOptions | undefined
-  /** Measures the gateway of another checkout beside this one's, in the place of the yardsticks. */
+  /** Measures the gateway of another checkout against this one's, instead of the yardsticks. */
   before: string | undefined
   /** Leaves the gateway out, to see how steady the machine and the yardsticks are. */
   calibrate: boolean

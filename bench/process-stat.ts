@@ -1,4 +1,4 @@
-// What Linux says about a process: its processor time, its memory, its children.
+// Linux's figures about a process: its processor time, its memory, its children.
 import { readFileSync } from "node:fs"
 
 /** Linux reports processor time in ticks of 1/100 s to every program, whatever the kernel's own timer. */
@@ -12,7 +12,7 @@ export function cpuMicros(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK
 }
 
-/** What the host of a guest machine took from this core, or from all of them, since it was started. */
+/** The time that the host of a guest machine took from this core, or from all of them, since it was started. */
 export function stolenMicros(cpu: number | undefined): number {
   const line = readFileSync("/proc/stat", "utf8")
     .split("\n")

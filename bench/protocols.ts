@@ -1,16 +1,16 @@
-// The protocols a run can be made in: how each is asked, and where it is configured.
+// The protocols a run can use: the request of each, and its configuration.
 
 export const PROTOCOLS = ["openai-chat", "openai-responses", "anthropic-messages", "gemini-generate"] as const
 export type BenchProtocolName = (typeof PROTOCOLS)[number]
 
 export type BenchProtocol = {
   protocol: BenchProtocolName
-  /** What the gateway is told the upstream is, and what its base address ends in. */
+  /** The provider type of the upstream, and the end of its base address. */
   type: string
   base: string
   headers: Record<string, string>
   path(options: { model: string; stream: boolean }): string
-  /** The request around the messages. All say `stream`, by which the upstream and the bare proxy know what is asked. */
+  /** The request around the messages. All have `stream`, by which the upstream and the bare proxy choose the answer. */
   body(options: { model: string; stream: boolean; messages: BenchMessage[] }): object
 }
 
@@ -18,7 +18,7 @@ type BenchMessage = { role: string; content: string }
 
 const openai = { type: "openai-compatible", base: "/v1", headers: {} }
 
-const SPOKEN: Record<BenchProtocolName, Omit<BenchProtocol, "protocol">> = {
+const WIRES: Record<BenchProtocolName, Omit<BenchProtocol, "protocol">> = {
   "openai-chat": {
     ...openai,
     path: () => "/v1/chat/completions",
@@ -66,6 +66,6 @@ const SPOKEN: Record<BenchProtocolName, Omit<BenchProtocol, "protocol">> = {
   },
 }
 
-export function spokenIn(protocol: BenchProtocolName): BenchProtocol {
-  return { protocol, ...SPOKEN[protocol] }
+export function benchProtocol(protocol: BenchProtocolName): BenchProtocol {
+  return { protocol, ...WIRES[protocol] }
 }

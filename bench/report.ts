@@ -8,7 +8,7 @@ import type { CaseName } from "./workload.ts"
 const columns: CandidateName[] = ["direct", "nginx", "bare", "unbooked", "gateway", "filled", "crowd", "translated"]
 
 type ReportRow = [label: string, ...cells: string[]]
-/** One line of the table: what it says of a candidate's figures, given those of the upstream itself. */
+/** One line of the table: a text for a candidate's figures, given those of the upstream itself. */
 type ReportLine = { label: string; of: CaseName; cell: (own: BenchFigures, direct: BenchFigures) => string }
 
 const lines: ReportLine[] = [
@@ -71,13 +71,13 @@ function boundRow({ name, value, limit, held }: BenchBound): ReportRow {
 
 function conclusion(present: CandidateName[], bounds: BenchBound[]): string[] {
   const verdict = verdictOf(bounds)
-  const said = {
-    held: present.includes("gateway") ? "All bounds held." : "The yardsticks are sound; the gateway was left out.",
+  const texts = {
+    held: present.includes("gateway") ? "All bounds held." : "The yardsticks are sound; the gateway was not measured.",
     missed: "MISSED: at least one bound.",
-    void: "VOID: a yardstick is off, so this run says nothing about the gateway. Run it again on a quiet machine.",
+    void: "VOID: a yardstick is off, so this run shows nothing about the gateway. Run it again on an idle machine.",
   }[verdict]
-  if (!present.includes("bare") || present.includes("nginx")) return [said]
-  return ["nginx is not installed: whether the bare proxy is a fair yardstick could not be checked.", said]
+  if (!present.includes("bare") || present.includes("nginx")) return [texts]
+  return ["nginx is not installed, so the bare proxy could not be checked as a yardstick.", texts]
 }
 
 function table(rows: ReportRow[], heads: string[]): string[] {

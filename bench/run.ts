@@ -1,5 +1,5 @@
 // npm run bench [-- --quick] [--protocol NAME] [--to NAME] [--filled KEYS,ROWS] [--before FOLDER] [--only unary|stream] [--rounds N] [--json FILE] [--calibrate] [--no-pin]
-// Measures the gateway beside a bare Bun proxy and nginx on this machine, prints a table, and writes the figures as JSON.
+// Measures the gateway, a bare Bun proxy and nginx on this machine, prints a table, and writes the figures as JSON.
 // Exit code: 0 all bounds held, 1 a bound missed or the run failed, 2 the run is void. Linux only; takes about 8 minutes.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { cpus, tmpdir } from "node:os"
@@ -12,17 +12,17 @@ import { measure } from "./measure.ts"
 import { findNginx, startNginx } from "./nginx.ts"
 import { type BenchOptions, type FillingOptions, readOptions } from "./options.ts"
 import { residentMb } from "./process-stat.ts"
-import { type BenchProtocol, spokenIn } from "./protocols.ts"
+import { type BenchProtocol, benchProtocol } from "./protocols.ts"
 import { report } from "./report.ts"
 import { startTimes } from "./start-time.ts"
 import { startBare, startLoadTool, startUpstream } from "./workers.ts"
 import { type BenchCase, workload } from "./workload.ts"
 
 const STARTS = 5
-/** Of each candidate in one round of one case. */
+/** The turns of each candidate in one round of one case. */
 const TURNS = 4
 const PROBES = 3
-/** Of an empty store, and those of a filled one that call. */
+/** The keys of an empty store, and the calling keys of a filled one. */
 const FEW_KEYS = 10
 
 /** One core for the process under test, the other for the upstream and the load tool; alike for every candidate. */
@@ -47,7 +47,7 @@ try {
   process.exitCode = 1
   if (!stopped) {
     console.error("The run failed:", error)
-    console.error(`What the processes wrote is kept in ${folder}`)
+    console.error(`The output of the processes is in ${folder}`)
     await children.endAll()
   }
 }
@@ -67,9 +67,9 @@ async function main(options: BenchOptions): Promise<number> {
 async function gather(options: BenchOptions): Promise<BenchEvidence> {
   const { quick, only, rounds, calibrate } = options
   const startsMs = calibrate || only ? [] : await startTimes({ children, folder, times: STARTS })
-  const spoken = spokenIn(options.protocol)
-  const candidates = await startCandidates(options, spoken)
-  const all = workload({ spoken, model: GATEWAY_MODEL, quick, only: undefined, translated: options.to !== undefined })
+  const wire = benchProtocol(options.protocol)
+  const candidates = await startCandidates(options, wire)
+  const all = workload({ wire, model: GATEWAY_MODEL, quick, only: undefined, translated: options.to !== undefined })
   const idle = await idleMemory(candidates, all)
   const cases = all.filter(({ kind }) => only === undefined || kind === only)
   const load = await startLoadTool({ children, cpu: options.pin ? DRIVING_CPU : undefined })
@@ -86,14 +86,14 @@ async function gather(options: BenchOptions): Promise<BenchEvidence> {
 
 async function startCandidates(
   { pin, calibrate, to, filled, before }: BenchOptions,
-  spoken: BenchProtocol,
+  wire: BenchProtocol,
 ): Promise<BenchCandidate[]> {
   const driving = { children, cpu: pin ? DRIVING_CPU : undefined }
-  const upstream = await startUpstream(spoken.protocol, driving)
+  const upstream = await startUpstream(wire.protocol, driving)
   const options: StartOptions = { children, upstreamPort: upstream.port, folder, cpu: pin ? TESTED_CPU : undefined }
   const candidates = [upstream]
   const start = (name: "unbooked" | "gateway" | "filled", size?: FillingOptions) =>
-    startGateway({ spoken, behind: spoken, name, books: name !== "unbooked", ...(size && { filled: size }) }, options)
+    startGateway({ wire, behind: wire, name, books: name !== "unbooked", ...(size && { filled: size }) }, options)
   if (filled) {
     const [unbooked, empty] = [await start("unbooked"), await start("gateway", { keys: FEW_KEYS, rows: 0 })]
     const large = await start("filled", filled)
@@ -104,14 +104,14 @@ async function startCandidates(
     return candidates
   }
   if (before !== undefined) {
-    const older = { spoken, behind: spoken, name: "before", books: true, root: before } as const
+    const older = { wire, behind: wire, name: "before", books: true, root: before } as const
     candidates.push(await startGateway(older, options), await start("gateway"))
     return candidates
   }
   if (to) {
     const { port } = await startUpstream(to, driving)
     candidates.push(await start("unbooked"))
-    const translated = { spoken, behind: spokenIn(to), name: "translated", books: false } as const
+    const translated = { wire, behind: benchProtocol(to), name: "translated", books: false } as const
     candidates.push(await startGateway(translated, { ...options, upstreamPort: port }))
     return candidates
   }
@@ -122,11 +122,11 @@ async function startCandidates(
   return candidates
 }
 
-/** What each holds once it has answered a few requests, before any load. */
+/** The memory of each after a few requests, before any load. */
 async function idleMemory(candidates: BenchCandidate[], cases: BenchCase[]): Promise<Map<CandidateName, number>> {
   const unary = cases.find(({ kind }) => kind === "unary")
   const stream = cases.find(({ kind }) => kind === "stream")
-  if (!unary || !stream) throw new Error("a run has both kinds of case")
+  if (!unary || !stream) throw new Error("a run needs a unary and a streamed case")
   for (let turn = 0; turn < PROBES; turn++) {
     await Promise.all(candidates.map((candidate) => probe(candidate, { unary, stream })))
   }

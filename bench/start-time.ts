@@ -1,4 +1,4 @@
-// How long an operator waits: from `npm start` until a request is answered.
+// The start-up time that an operator sees: from `npm start` until a request is answered.
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { freePort, waitFor } from "./candidate.ts"

@@ -60,13 +60,13 @@ function medianOfTurns(
     new Map(undisturbed(samples, { candidate, of }).map(({ turn, cpuMicros, units }) => [turn, cpuMicros / units]))
   const [over, under] = [perUnit(above), perUnit(below)]
   const compared = [...over].flatMap(([turn, micros]) => {
-    const beside = under.get(turn)
-    return beside === undefined ? [] : [compare(micros, beside)]
+    const baseline = under.get(turn)
+    return baseline === undefined ? [] : [compare(micros, baseline)]
   })
   return compared.length === 0 ? undefined : median(compared)
 }
 
-/** Of the turns that each candidate took in each case, the share that the host did not disturb: the least of them. */
+/** The share of undisturbed turns, of the candidate and case with the fewest. */
 export function quietShare(samples: BenchSample[]): number {
   const taken = Map.groupBy(samples, (sample) => `${sample.candidate}, ${sample.case}`).values()
   const shares = [...taken].map((own) => own.filter(({ isDisturbed }) => !isDisturbed).length / own.length)

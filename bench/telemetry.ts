@@ -1,4 +1,4 @@
-// What metrics cost an exchange, and a look at all of them: node scripts/bun.mjs bench/telemetry.ts
+// The cost of metrics per exchange and per scrape: node scripts/bun.mjs bench/telemetry.ts
 import { GatewayMetrics } from "../src/telemetry/gateway-metrics.ts"
 import type { ObservedExchange } from "../src/telemetry/observed-exchange.ts"
 
@@ -42,7 +42,7 @@ if (import.meta.main) {
   const began = performance.now()
   const { length } = metrics.expose()
   console.log(
-    `${(performance.now() - began).toFixed(1)} ms to write every metric full: ${(length / 1e6).toFixed(1)} MB`,
+    `${(performance.now() - began).toFixed(1)} ms to write all metrics at their limit: ${(length / 1e6).toFixed(1)} MB`,
   )
   metrics.stop()
 }

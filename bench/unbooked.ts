@@ -1,5 +1,4 @@
-// The gateway without its books: what the rest of it costs, beside which the cost of money is seen. Nobody is charged.
-
+// The gateway without its ledger, to compare with the gateway that has one. Nothing is charged.
 import { loadConfig } from "../src/config/load-config.ts"
 import { Gateway } from "../src/gateway.ts"
 import { knownProviders } from "../src/gateway-table.ts"

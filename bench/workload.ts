@@ -1,4 +1,4 @@
-// What every candidate is put through, and how hard.
+// The load that every candidate gets: cases, concurrency and pace.
 import { CONTENT_CHUNKS, cannedAnswers } from "./canned-answers.ts"
 import { chatBody } from "./chat-body.ts"
 import type { LoadPlan } from "./load-job.ts"
@@ -31,29 +31,37 @@ export type BenchCase = {
 }
 
 type WorkloadOptions = {
-  spoken: BenchProtocol
+  wire: BenchProtocol
   model: string
   quick: boolean
   only: "unary" | "stream" | undefined
-  /** Whether some candidate says the answer in words of its own: as many, and ending as streams of the protocol do. */
+  /** Whether some candidate writes the answer itself: with as many pieces, and the protocol's end of a stream. */
   translated: boolean
 }
 
-export function workload({ spoken, model, quick, only, translated }: WorkloadOptions): BenchCase[] {
-  const small = chatBody(spoken, { model, bytes: 1024, stream: false })
-  const large = chatBody(spoken, { model, bytes: 50 * 1024, stream: false })
-  const streamed = chatBody(spoken, { model, bytes: 1024, stream: true })
+export function workload({ wire, model, quick, only, translated }: WorkloadOptions): BenchCase[] {
+  const small = chatBody(wire, { model, bytes: 1024, stream: false })
+  const large = chatBody(wire, { model, bytes: 50 * 1024, stream: false })
+  const streamed = chatBody(wire, { model, bytes: 1024, stream: true })
   const closed: LoadPlan = { kind: "closed", durationMs: 700 }
   const warmUp: LoadPlan = { kind: "closed", durationMs: quick ? 500 : WARM_UP_MS }
   const paced: LoadPlan = { kind: "paced", perSecond: 1000, durationMs: 500 }
   const streams = { kind: "counted", perConnection: 1, staggerMs: STREAM_STAGGER_MS } as const
-  const canned = cannedAnswers(spoken.protocol)
+  const canned = cannedAnswers(wire.protocol)
   const { pieces } = canned
   const minimumEvents = translated ? CONTENT_CHUNKS : canned.minimumEvents
   const endMark = translated ? canned.endMark.slice(-3) : canned.endMark
-  const told = { endMark, pieces: pieces.length }
-  const path = spoken.path({ model, stream: false })
-  const unary = { kind: "unary", path, connections: 64, plan: closed, warmUp, minimumEvents: 0, ...told } as const
+  const expectation = { endMark, pieces: pieces.length }
+  const path = wire.path({ model, stream: false })
+  const unary = {
+    kind: "unary",
+    path,
+    connections: 64,
+    plan: closed,
+    warmUp,
+    minimumEvents: 0,
+    ...expectation,
+  } as const
   const cases: BenchCase[] = [
     { ...unary, name: "unary 1 KB", body: small },
     { ...unary, name: "unary 50 KB", body: large },
@@ -61,13 +69,13 @@ export function workload({ spoken, model, quick, only, translated }: WorkloadOpt
     {
       name: "stream",
       kind: "stream",
-      path: spoken.path({ model, stream: true }),
+      path: wire.path({ model, stream: true }),
       body: streamed,
       connections: 50,
       plan: streams,
       warmUp: { ...streams, perConnection: quick ? 1 : WARM_UP_STREAMS },
       minimumEvents,
-      ...told,
+      ...expectation,
     },
   ]
   return cases.filter((each) => only === undefined || each.kind === only)

@@ -1,4 +1,4 @@
-// Holds the catalogue's files against facts: what costs something else now, has other limits, is gone or is new.
+// Compares the catalogue's files with a list of facts: changed prices and limits, removed models, new models.
 import { type CatalogFact, plain } from "./catalog-facts.ts"
 
 /** A file of src/catalog/models, as far as this needs to know it. */
@@ -26,18 +26,18 @@ interface CatalogTargetJson {
 export interface CatalogDifference {
   readonly author: string
   readonly message: string
-  /** Makes the entry say what the facts say; absent where a person has to decide. */
+  /** Applies the fact to the entry; absent if a person has to decide. */
   readonly apply?: () => void
 }
 
-/** What should have a price wherever somebody knows one. */
+/** The prices that a model should have if they are known. */
 const USUAL: ReadonlySet<string> = new Set(["input", "output", "cache_read"])
 
 export function compare(files: readonly ModelFile[], facts: readonly CatalogFact[]): CatalogDifference[] {
   const known = new Map(facts.map((fact) => [`${fact.provider}/${fact.model}`, fact]))
-  const told = new Set(facts.map(({ provider }) => provider))
+  const providers = new Set(facts.map(({ provider }) => provider))
   return files.flatMap(({ author, models }) => {
-    const found = models.flatMap((entry) => entryDifferences(entry, { author, known, told }))
+    const found = models.flatMap((entry) => entryDifferences(entry, { author, known, providers }))
     return [...found, ...newModels({ author, models }, facts)].map((each) => ({ author, ...each }))
   })
 }
@@ -45,18 +45,19 @@ export function compare(files: readonly ModelFile[], facts: readonly CatalogFact
 interface AuthorKnowledge {
   readonly author: string
   readonly known: ReadonlyMap<string, CatalogFact>
-  /** Providers the facts say anything of. */
-  readonly told: ReadonlySet<string>
+  /** The providers in the facts. */
+  readonly providers: ReadonlySet<string>
 }
 
 type FoundDifference = Omit<CatalogDifference, "author">
 
-function entryDifferences(entry: CatalogEntryJson, { author, known, told }: AuthorKnowledge): FoundDifference[] {
+function entryDifferences(entry: CatalogEntryJson, { author, known, providers }: AuthorKnowledge): FoundDifference[] {
   return entry.targets.flatMap((target) => {
     const fact = known.get(`${target.provider}/${target.model}`)
     const where = `${entry.id} at ${target.provider}`
-    if (!fact) return told.has(target.provider) ? [{ message: `${where}: no longer there as ${target.model}` }] : []
-    // What other hosts allow is their choice; the author's own limits are the model's.
+    if (!fact)
+      return providers.has(target.provider) ? [{ message: `${where}: no longer there as ${target.model}` }] : []
+    // Limits of other hosts are their choice; the author's own limits are the model's.
     const isOwn = target.provider === author
     return [...priceDifferences(entry, target, { fact, where }), ...(isOwn ? limitDifferences(entry, fact) : [])]
   })
@@ -109,7 +110,7 @@ function newModels({ author, models }: ModelFile, facts: readonly CatalogFact[])
     .map(({ model, prices }) => ({ message: `${author}/${model}: new, ${JSON.stringify(prices)}` }))
 }
 
-/** As the files are written: a member a line, a target a line. The formatter breaks what is too long. */
+/** Writes a member per line and a target per line. The formatter breaks long lines. */
 export function printModelFile(
   file: Readonly<Record<string, unknown>> & { readonly models: readonly object[] },
 ): string {

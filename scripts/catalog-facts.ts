@@ -1,7 +1,7 @@
 // Reads a file of facts about models: the flat list that docs/models.md describes, or the api.json of models.dev.
 import { PRICE_NAMES } from "../src/canonical/model.ts"
 
-/** What somebody says of one model at one host, in the words of the catalogue's files. */
+/** A fact about one model at one host, in the members of the catalogue's files. */
 export interface CatalogFact {
   readonly provider: string
   /** The model's name there. */
@@ -9,7 +9,7 @@ export interface CatalogFact {
   readonly kind: string
   readonly contextWindow?: number | undefined
   readonly maxOutputTokens?: number | undefined
-  /** By the names of PRICE_NAMES. */
+  /** Prices by the names of PRICE_NAMES. */
   readonly prices: Readonly<Record<string, string>>
 }
 

@@ -7,7 +7,7 @@ const folder = join(dirname(dirname(fileURLToPath(import.meta.url))), "test", "c
 const importPattern = /(?:^|\n)\s*(?:import|export)\s+(?:[^"';]*?\sfrom\s+)?"([^"]+)"|\bimport\("([^"]+)"\)/g
 const visited = new Map()
 
-/** Whether the packages are there. */
+/** Whether the packages are installed. */
 export function hasClients() {
   return existsSync(join(folder, "node_modules"))
 }

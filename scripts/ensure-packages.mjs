@@ -1,5 +1,5 @@
-// Installs the packages of folders that have a package.json of their own, where they are not there as their lock file
-// says: node scripts/ensure-packages.mjs FOLDER …
+// Installs the packages of folders with a package.json of their own, unless they match the lock file already:
+// node scripts/ensure-packages.mjs FOLDER …
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"

@@ -1,4 +1,4 @@
-// What a hold and its settlement cost, in µs of CPU, with the folding of what they book:
+// The cost of a hold and its settlement, in µs of CPU, including the flushes of their entries:
 // node scripts/bun.mjs scripts/ledger-bench.ts [KEYS [ENTRIES [ACTIVE KEYS]]] [own | budgets]. Without numbers, few and
 // many of each. `own` gives every key a balance, `budgets` a budget a day and a month.
 import { mkdtempSync, rmSync, statSync } from "node:fs"
@@ -22,7 +22,7 @@ const budgets = [
 interface BenchSize {
   readonly keys: number
   readonly entries: number
-  /** How many of the keys call while it is measured. */
+  /** The number of keys that call during the measurement. */
   readonly active: number
 }
 
@@ -44,7 +44,7 @@ function newRequestId(): string {
   return `01${requests.toString(16).padStart(10, "0")}-${below(2 ** 31).toString(16)}-7000-8000-000000000000`
 }
 
-/** As long as the gateway's, and in no order. */
+/** Ids as long as the gateway's, in random order. */
 function keyId(number: number): string {
   return `key_${Bun.hash(String(number)).toString(16).padStart(16, "0")}`
 }
@@ -67,14 +67,14 @@ async function pairs(books: LedgerUnderTest, { count, group, keys }: { count: nu
       }),
     )
     await Promise.all(ids.map((requestId) => settle(books, requestId)))
-    if (books !== nobody) booked += ids.length
+    if (books !== emptyLedger) booked += ids.length
   }
 }
 
 function settle(books: LedgerUnderTest, requestId: string) {
   const chargeNano = chargeOf({ usage }, pricing) ?? 0n
-  const told = { model: "openai/gpt-4o", provider: "openai", protocol: "openai-chat" }
-  return books.settle(requestId, { chargeNano, ...told, usage, pricing })
+  const facts = { model: "openai/gpt-4o", provider: "openai", protocol: "openai-chat" }
+  return books.settle(requestId, { chargeNano, ...facts, usage, pricing })
 }
 
 async function topUpAll(ledger: Ledger, keys: number): Promise<void> {
@@ -103,7 +103,7 @@ function watched(table: LedgerTable) {
   return { folds, table: { ...table, fold: watch(table.flush), tidy: watch(table.compact) } }
 }
 
-const nobody: LedgerUnderTest = {
+const emptyLedger: LedgerUnderTest = {
   hold: async () => {},
   settle: async () => ({
     ...{ outcome: "settled", chargeNano: 0n, paidNano: 0n, writtenOffNano: 0n },
@@ -126,7 +126,7 @@ async function measure(ledger: Ledger, { group, keys }: { group: number; keys: n
   const [all, own]: [number[], number[]] = [[], []]
   for (let round = 0; round < ROUNDS; round++) {
     all.push(await cpuOf(ledger, { group, keys }))
-    own.push(await cpuOf(nobody, { group, keys }))
+    own.push(await cpuOf(emptyLedger, { group, keys }))
   }
   const us = (of: (numbers: number[]) => number) => (of(all) - median(own)).toFixed(1)
   return `group ${group}: ${us(median)} (least ${us((numbers) => Math.min(...numbers))})`
@@ -146,10 +146,10 @@ async function run({ keys, entries, active }: BenchSize): Promise<void> {
     for (const group of [1, 8, 64]) {
       await pairs(ledger, { count: 5000, group, keys: active })
       Object.assign(folds, NO_FOLDS)
-      const told = await measure(ledger, { group, keys: active })
+      const result = await measure(ledger, { group, keys: active })
       const each = folds.cpuUs / (ROUNDS * (REQUESTS_A_ROUND[group] ?? 1))
       const steps = `${folds.steps} steps of up to ${(folds.longestUs / 1000).toFixed(1)} ms`
-      console.log(`  ${told} µs, of it folds ${each.toFixed(1)} in ${steps}`)
+      console.log(`  ${result} µs, of which flushes ${each.toFixed(1)} in ${steps}`)
     }
     let started = performance.now()
     const problems = await ledger.verify()

@@ -1,4 +1,5 @@
-// The page that lists every line of the specification with its tests, from the table the tests are checked against.
+// The page that lists every requirement of the specification with its tests, generated from the table that the tests
+// use.
 import { type LineId, TABLES, WAITING } from "../test/specification/lines.ts"
 
 export function specificationPage(): string {
@@ -13,16 +14,16 @@ ${TABLES.map(tableText).join("")}`
 }
 
 function tableText({ section, suite, lines }: (typeof TABLES)[number]): string {
-  const rows = Object.entries(lines).map(([id, says]) => {
+  const rows = Object.entries(lines).map(([id, text]) => {
     const waitsFor = WAITING[id as LineId]
-    return `| \`${id}\` | ${says} | ${waitsFor === undefined ? "tested" : `waits for ${waitsFor}`} |`
+    return `| \`${id}\` | ${text} | ${waitsFor === undefined ? "tested" : `waits for ${waitsFor}`} |`
   })
   return `
 ## ${section}
 
 Tests: [${suite}.test.ts](../test/specification/${suite}.test.ts)
 
-| line | says | state |
+| requirement | text | state |
 |---|---|---|
 ${rows.join("\n")}
 `

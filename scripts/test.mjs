@@ -79,7 +79,7 @@ function cleanEnvironment() {
   return Object.fromEntries(entries.filter(([name]) => kept.includes(name) || name.startsWith("TRIVIUM_TEST_")))
 }
 
-/** What the run amounts to. Whatever went wrong counts as failed, also what Bun does not count. */
+/** The result of the run. Every fault counts as failed, even those that Bun does not count. */
 function judge({ status, output }) {
   const summary = readSummary(output)
   const tested = testedFiles()
@@ -88,7 +88,7 @@ function judge({ status, output }) {
   if (found.length === 0) problems.push("no test file matches")
   const stray = summary.errors > 0 || /^# Unhandled error/m.test(output)
   if (stray) problems.push("an error happened outside the tests")
-  // A file that failed while it was loaded has no tests either; the error says more.
+  // A file that failed while loading has no tests either; the error is more useful.
   const empty = stray ? [] : files.filter((file) => !tested.has(file))
   for (const file of empty) problems.push(`${file} ran no test`)
   if (files.length > 0 && !summary.complete) problems.push("the run ended early, without a summary")

@@ -12,8 +12,8 @@ const randomCase = (name: string) =>
     .array(fc.boolean(), { minLength: name.length, maxLength: name.length })
     .map((upper) => [...name].map((letter, at) => (upper[at] ? letter.toUpperCase() : letter.toLowerCase())).join(""))
 
-describe("a name", () => {
-  test("a name that is exact resolves as the catalogue has it, whatever the scope", () => {
+describe("a model name", () => {
+  test("an exact model name resolves to its catalogue entry in any scope", () => {
     fc.assert(
       fc.property(anyName, (name) => {
         expect(resolveModel(name, { catalog, scope: ["none/*"] })).toBe(catalog.find(name))
@@ -21,7 +21,7 @@ describe("a name", () => {
     )
   })
 
-  test("in any case resolves to one model of the scope, or to none", () => {
+  test("a model name in any letter case resolves to one model of the scope or to none", () => {
     fc.assert(
       fc.property(
         anyName.chain(randomCase),
@@ -37,7 +37,7 @@ describe("a name", () => {
     )
   })
 
-  test("a name in lower case always resolves in the bundled catalogue", () => {
+  test("a model name in lower case always resolves in the bundled catalogue", () => {
     for (const name of names)
       expect([name, resolveModel(name.toLowerCase(), { catalog, scope: null })?.id]).toEqual([
         name,
@@ -45,7 +45,7 @@ describe("a name", () => {
       ])
   })
 
-  test("a name of an object's own machinery resolves to nothing", () => {
+  test("a name of an object's built-in member resolves to no model", () => {
     for (const name of ["__proto__", "constructor", "toString:nitro", ":nitro", "", "/"]) {
       expect(resolveModel(name, { catalog, scope: null })).toBeUndefined()
     }
@@ -56,7 +56,7 @@ const suggest = (name: string, isCallable: (model: CatalogModel) => boolean = ()
   suggestModels(name, { models: catalog.models, isCallable })
 
 describe("suggestions", () => {
-  test("suggestions pass over what cannot be called, for what is nearly as alike", () => {
+  test("suggestions omit models that cannot be called", () => {
     expect(suggest("gpt4o")[0]).toBe("openai/gpt-4o")
     expect(suggest("gpt4o", ({ id }) => id !== "openai/gpt-4o")).not.toContain("openai/gpt-4o")
     expect(suggest("gpt4o", () => false)).toEqual([])
@@ -72,7 +72,7 @@ describe("suggestions", () => {
     )
   })
 
-  test("for a name with one letter wrong begin with the model that was meant, or name it", () => {
+  test("a model name with one wrong letter gets a suggestion", () => {
     for (const { id } of catalog.models) {
       const slipped = `${id.slice(0, -1)}~`
       expect([id, suggest(slipped).length > 0]).toEqual([id, true])

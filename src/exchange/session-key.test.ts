@@ -15,8 +15,8 @@ const user = (content: string) => ({ role: "user", content })
 const system = { role: "system", content: `${LONG} "{[\\` }
 const answered = [{ role: "assistant", content: "Hello." }, user("And then?")]
 
-describe("a conversation", () => {
-  test("a conversation is the same from turn to turn, whatever comes after its first message", () => {
+describe("the session key", () => {
+  test("the session key is the same from turn to turn, whatever follows the first message", () => {
     const first = session({ messages: [system, user("one")] })
     expect(first).toBeString()
     expect(session({ temperature: 1, messages: [system, user("one"), ...answered], stream: true })).toBe(
@@ -25,7 +25,7 @@ describe("a conversation", () => {
     expect(session({ messages: [{ ...system, role: "developer" }, user("one")] })).toBe(first as string)
   })
 
-  test("a conversation is another with another first message, of another key, or with another model", () => {
+  test("the session key differs for another first message, another API key or another model", () => {
     const body = { messages: [system, user("one")] }
     const all = [
       session(body),
@@ -41,12 +41,12 @@ describe("a conversation", () => {
     { input: LONG },
     { input: [{ role: "user", content: [{ type: "input_text", text: LONG }] }] },
     { system: LONG, messages: [user("Hi")] },
-  ])("a conversation is known in every protocol", (body) => {
+  ])("the session key exists in every protocol", (body) => {
     expect(session(body)).toBeString()
     expect(session(body)).toBe(session(body) as string)
   })
 
-  test("a conversation that is too short for any cache is none, unless its caller names it", () => {
+  test("a conversation too short for a prompt cache has no session key, unless the caller names it", () => {
     expect(session({ messages: [user("Hi")] })).toBeUndefined()
     expect(session({ prompt_cache_key: "s", messages: [user("Hi")] })).toBe(
       session({ prompt_cache_key: "s", messages: [user("Ho")] }) as string,
@@ -57,7 +57,7 @@ describe("a conversation", () => {
     expect(session({ metadata: { user_id: "u1" } })).not.toBe(session({ metadata: { user_id: "u2" } }) as string)
   })
 
-  test("a conversation may begin in any way", () => {
+  test("the session key is computed for any first message without an error", () => {
     for (const messages of [[], [system], [[[]]], "", LONG, 7, [LONG, LONG], null]) {
       expect(() => session({ messages, pad: LONG })).not.toThrow()
     }

@@ -27,7 +27,7 @@ function unannounced(bytes: number): Request {
   return new Request("http://gateway/", { method: "POST", headers: { "content-type": "application/json" }, body })
 }
 
-/** A body that comes as the test sends it. */
+/** A body that arrives as the test sends it. */
 function dripping(announcedBytes?: number) {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
   const body = new ReadableStream<Uint8Array>({
@@ -77,7 +77,7 @@ test.each([
   expect(budget.inUse).toBe(0)
 })
 
-test("an announced body takes only what has arrived of it", async () => {
+test("an announced body counts only the bytes that have arrived", async () => {
   const budget = new BodyBudget(4_000_000)
   const { request, send, end } = dripping(1_000_000)
   const { reading } = read(request, budget)
@@ -100,7 +100,7 @@ test("a body that exceeds the key's budget together with its other announced bod
   await read(announced(100_000), budget).reading
 })
 
-test("what one key announces keeps nothing from another", async () => {
+test("an announced body of one key takes no budget from another key", async () => {
   const budget = new BodyBudget(300_000)
   read(dripping(150_000).request, budget, { key: "greedy" })
   const { reading } = read(announced(149_000), budget, { key: "other" })
@@ -125,7 +125,7 @@ test("an unannounced body beyond the limit is refused", async () => {
   await expect(reading).rejects.toMatchObject({ code: "body_too_large" })
 })
 
-describe("where one key's arriving bodies fill the budget", () => {
+describe("arriving bodies of one key that fill the budget", () => {
   async function filled() {
     let refusals = 0
     const budget = new BodyBudget(1_000_000, { onFull: () => refusals++ })
@@ -138,7 +138,7 @@ describe("where one key's arriving bodies fill the budget", () => {
     return { budget, greedy, small, large, refusals: () => refusals }
   }
 
-  test("another key within its share takes the place of the largest of them, which ends in 503", async () => {
+  test("another key within its share displaces the largest arriving body, which ends in 503", async () => {
     const { budget, greedy, small, refusals } = await filled()
     const other = read(announced(100_000), budget, { key: "other" })
     expect((await other.reading).byteLength).toBe(100_000)
@@ -148,7 +148,7 @@ describe("where one key's arriving bodies fill the budget", () => {
     expect((await greedy[0]?.reading)?.byteLength).toBe(100_000)
   })
 
-  test("that key itself gets no more of it", async () => {
+  test("the key that filled the budget gets no more of it", async () => {
     const { greedy, small, large } = await filled()
     await small.send(10)
     await expect(greedy[0]?.reading).rejects.toMatchObject({ code: "overloaded" })
@@ -156,7 +156,7 @@ describe("where one key's arriving bodies fill the budget", () => {
     expect((await greedy[1]?.reading)?.byteLength).toBe(400_000)
   })
 
-  test("another key takes its own share of it and no more", async () => {
+  test("another key gets its fair share of a full budget and no more", async () => {
     const { budget, small, greedy } = await filled()
     const other = read(unannounced(LIMIT), budget, { key: "other" })
     await expect(other.reading).rejects.toMatchObject({ code: "overloaded" })
@@ -165,7 +165,7 @@ describe("where one key's arriving bodies fill the budget", () => {
     expect((await greedy[0]?.reading)?.byteLength).toBe(100_000)
   })
 
-  test("bodies that have arrived are not given up", async () => {
+  test("bodies that have arrived are not displaced", async () => {
     const { budget, greedy, small, large } = await filled()
     small.end()
     large.end()

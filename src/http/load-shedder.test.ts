@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { LoadShedder, LoopDelayGuard, overloadedError, SlotPool } from "./load-shedder.ts"
 
-/** As many places for a key as it gets at once. */
+/** Takes as many slots for a key as it gets. */
 function fill(places: SlotPool, key: string, nowMs = 0): number {
   let entered = 0
   while (places.refusal(key, nowMs) === undefined) {
@@ -12,15 +12,15 @@ function fill(places: SlotPool, key: string, nowMs = 0): number {
   return entered
 }
 
-describe("places", () => {
-  test("places may all be taken by a key that is alone", () => {
+describe("slots", () => {
+  test("a single key may take all slots", () => {
     const places = new SlotPool(50)
     expect(fill(places, "a")).toBe(50)
     expect(places.refusal("a", 0)).toBe("in_flight")
     expect(overloadedError("in_flight")).toMatchObject({ code: "overloaded", status: 503, retryAfterMs: 1000 })
   })
 
-  test("places go to who was refused before they go to who had them all", () => {
+  test("freed slots go to a rejected key before the key that held all of them", () => {
     const places = new SlotPool(50)
     fill(places, "greedy")
     expect(places.refusal("late", 0)).toBe("in_flight")
@@ -31,7 +31,7 @@ describe("places", () => {
     expect(fill(places, "late", 10)).toBe(25)
   })
 
-  test("places are shared evenly between keys that all want them", () => {
+  test("slots are shared evenly between keys that all want them", () => {
     const places = new SlotPool(50)
     const keys = ["a", "b", "c"]
     const held = new Map(keys.map((key) => [key, 0]))
@@ -45,7 +45,7 @@ describe("places", () => {
     expect([...held.values()].sort()).toEqual([16, 17, 17])
   })
 
-  test("places are kept free for others by a key beyond its share, as many as it holds", () => {
+  test("a key beyond its share leaves as many slots free as it holds", () => {
     const places = new SlotPool(50)
     for (const key of ["a", "b", "c"]) places.enter(key)
     const held = fill(places, "greedy")
@@ -61,7 +61,7 @@ describe("places", () => {
     }
   })
 
-  test("places are free for one key again when the others have long been gone", () => {
+  test("a single key may take all slots again once the others have long left", () => {
     const places = new SlotPool(10)
     fill(places, "a")
     expect(places.refusal("b", 0)).toBe("in_flight")
@@ -71,7 +71,7 @@ describe("places", () => {
   })
 })
 
-test("who is refused by a gateway that one key has filled finds a place when it comes again as it was told", () => {
+test("a key rejected by a full gateway gets a slot when it retries after the stated delay", () => {
   const places = new SlotPool(50)
   const leaving: { readonly key: string; readonly atMs: number }[] = []
   const tries: boolean[] = []
@@ -100,7 +100,7 @@ const steps = fc.array(
   { maxLength: 400 },
 )
 
-/** What is told of each key, from outside. */
+/** An outside record of the slots of each key. */
 class SlotWatcher {
   readonly held = new Map<number, number>()
   private readonly absentSince = new Map<number, number>()
@@ -113,7 +113,7 @@ class SlotWatcher {
     return this.held.get(key) ?? 0
   }
 
-  /** It was refused or has left: it counts where it holds no place. */
+  /** Notes a refusal or a departure, which counts if the key holds no slot. */
   absent(key: number, nowMs: number): void {
     if (this.of(key) === 0) this.absentSince.set(key, nowMs)
   }
@@ -122,7 +122,7 @@ class SlotWatcher {
     this.held.set(key, this.of(key) + by)
   }
 
-  /** The keys that hold a place, or wanted one within so much time. */
+  /** The number of keys that hold a slot or wanted one within the given time. */
   keys(nowMs: number, withinMs: number): number {
     const holding = [...this.held.values()].filter((many) => many > 0).length
     const absent = [...this.absentSince].filter(([key, atMs]) => this.of(key) === 0 && nowMs - atMs < withinMs)
@@ -142,7 +142,7 @@ test("the slot rule holds for any order of arrivals and departures", () => {
         if (isEntering) {
           const free = count - seen.taken
           const refusal = places.refusal(String(key), nowMs)
-          // A key without a place counts for 2 s at least, and for 4 s at most.
+          // A key without a slot counts for 2 s at least, and for 4 s at most.
           const isBeyond = own > free && own >= Math.ceil(count / Math.max(1, seen.keys(nowMs, 2000)))
           const isWithin = own <= free || own < Math.ceil(count / Math.max(1, seen.keys(nowMs, 4000)))
           if (free === 0) expect(refusal).toBe("in_flight")
@@ -164,7 +164,7 @@ test("the slot rule holds for any order of arrivals and departures", () => {
   )
 })
 
-test("keys are remembered only while they hold a place or were there in the last few seconds", () => {
+test("a key is remembered only while it holds a slot or was seen in the last few seconds", () => {
   const places = new SlotPool(20)
   fill(places, "a")
   let most = 0
@@ -179,13 +179,13 @@ test("keys are remembered only while they hold a place or were there in the last
   expect([places.keys(33_999), places.size, places.keys(34_000), places.size]).toEqual([1, 1, 0, 0])
 })
 
-/** How many of so many requests in a row are let in. */
+/** The number of consecutive requests that are admitted. */
 function admits(loop: LoopDelayGuard, requests = 100): number {
   return Array.from({ length: requests }, () => loop.refuses()).filter((refused) => !refused).length
 }
 
-describe("a loop", () => {
-  test("a loop that is late for long turns most away, and some never", () => {
+describe("the event loop's delay", () => {
+  test("an event loop that stays late sheds most requests, but not all", () => {
     const loop = new LoopDelayGuard()
     for (let look = 0; look < 20; look++) loop.onLoopDelay(300)
     expect(admits(loop, 800)).toBe(100)
@@ -212,7 +212,7 @@ describe("a loop", () => {
     expect(admits(loop)).toBe(100)
   })
 
-  test("a loop that stays near a bound does not change its mind with every look", () => {
+  test("an event loop near the bound does not change its verdict with every sample", () => {
     const loop = new LoopDelayGuard()
     let changes = 0
     let late = false
@@ -225,7 +225,7 @@ describe("a loop", () => {
     expect(changes).toBe(1)
   })
 
-  test("a loop lets one of eight in, whatever it was told", () => {
+  test("an event loop of any delay admits at least one request in eight", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.integer(), fc.double({ noNaN: true })), { maxLength: 200 }), (looks) => {
         const loop = new LoopDelayGuard()
@@ -238,7 +238,7 @@ describe("a loop", () => {
   })
 })
 
-test("a late loop is no reason to turn away who would be alone", () => {
+test("a late event loop admits a request that would be the only one", () => {
   const overload = new LoadShedder(10)
   for (let look = 0; look < 50; look++) overload.onLoopDelay(1000)
   for (let ask = 0; ask < 20; ask++) expect(overload.refusal("a", 0)).toBeUndefined()
@@ -247,7 +247,7 @@ test("a late loop is no reason to turn away who would be alone", () => {
   expect(refused).toHaveLength(7)
 })
 
-test("a place costs a fraction of a microsecond", () => {
+test("taking a slot costs a fraction of a microsecond", () => {
   const overload = new LoadShedder(2000)
   const keys = Array.from({ length: 500 }, (_, key) => `key_01J${key}`)
   const round = () => {

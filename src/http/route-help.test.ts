@@ -6,7 +6,7 @@ import { isForeignPath, RouteHelp } from "./route-help.ts"
 const paths = protocols.flatMap(({ endpoints }) => endpoints.flatMap((endpoint) => endpoint.paths))
 
 describe("advice", () => {
-  test("advice is one line that leads somewhere, for any path", () => {
+  test("advice for any path is one line that names a route", () => {
     const help = new RouteHelp(paths)
     fc.assert(
       fc.property(fc.webPath(), (path) => {
@@ -15,7 +15,7 @@ describe("advice", () => {
     )
   })
 
-  test("compares paths at most a hundred times a second, and finds wrong base addresses all the same", () => {
+  test("advice compares paths at most a hundred times a second, and still finds wrong base addresses", () => {
     let now = 5000
     const help = new RouteHelp(paths, () => now)
     const advised = Array.from({ length: 101 }, () => help.advise("/v1/chat/completion").includes("Did you mean"))

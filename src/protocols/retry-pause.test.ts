@@ -16,7 +16,7 @@ const cases: [Record<string, string>, number | undefined][] = [
   [{ "retry-after": "-5" }, undefined],
 ]
 
-test.each(cases)("%j asks for %p", (headers, expected) => {
+test.each(cases)("the headers %j state the pause %p", (headers, expected) => {
   expect(retryAfterMs(new Headers(headers), now) ?? null).toBe(expected ?? null)
 })
 
@@ -25,8 +25,8 @@ const pause = (status: number, headers: Record<string, string> = {}, body: unkno
   return readRetryPause({ status, headers: new Headers(headers), body: text }, now)
 }
 
-describe("the pause a refusal asks for", () => {
-  test("the pause a refusal asks for is that of retry-after, whatever else is said", () => {
+describe("the retry pause of a refusal", () => {
+  test("the retry pause is that of retry-after, before any other header", () => {
     const reset = { "x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "0" }
     expect(pause(429, { ...reset, "retry-after": "7" })).toEqual({ retryAfterMs: 7000, quota: "minute" })
     expect(pause(429, { ...reset, "retry-after-ms": "70" })).toEqual({ retryAfterMs: 70, quota: "minute" })
@@ -47,32 +47,32 @@ describe("the pause a refusal asks for", () => {
     ["2025-12-31T23:01:00-01:00", 60_000],
     ["Thu, 01 Jan 2026 00:01:00 GMT", 60_000],
     ["2025-12-31T00:00:00Z", 0],
-  ])("the pause a refusal asks for is until the reset %p in a header", (reset, retryAfterMs) => {
+  ])("the retry pause is read from the reset %p in a header", (reset, retryAfterMs) => {
     for (const name of ["x-ratelimit-reset-requests", "anthropic-ratelimit-tokens-reset", "x-ratelimit-reset"]) {
       expect(pause(429, { [name]: reset })).toEqual({ retryAfterMs, quota: "minute" })
     }
   })
 
   test.each(["soon", "", "6 minutes", "-3s", "m", "2026-13-45T00:00:00Z"])(
-    "the pause a refusal asks for is not known from the reset %p",
+    "the retry pause is unknown for the reset %p",
     (reset) => {
       expect(pause(429, { "x-ratelimit-reset-tokens": reset })).toEqual({ quota: "minute" })
     },
   )
 
-  test("the pause a refusal asks for is until what is used up has come back, not what is not", () => {
+  test("the retry pause is that of the exhausted limit, not of the others", () => {
     const both = { "x-ratelimit-reset-requests": "6m", "x-ratelimit-reset-tokens": "9s" }
     expect(pause(429, { ...both, "x-ratelimit-remaining-tokens": "0" }).retryAfterMs).toBe(9000)
     expect(pause(429, both).retryAfterMs).toBe(360_000)
     expect(pause(429, { ratelimit: '"api";r=0;t=295' }).retryAfterMs).toBe(295_000)
   })
 
-  test("the pause a refusal asks for is not read from resets where no limit was met: hosts send them with every answer", () => {
+  test("the retry pause is not read from reset headers without a limit error, since hosts send them with every answer", () => {
     expect(pause(500, { "x-ratelimit-reset-requests": "6m0s" })).toEqual({})
     expect(pause(404, { "anthropic-ratelimit-tokens-reset": "2026-01-01T00:01:00Z" })).toEqual({})
   })
 
-  test("the pause a refusal asks for is never longer than a month", () => {
+  test("the retry pause is never longer than a month", () => {
     const month = { retryAfterMs: 32 * 86_400_000, quota: "minute" } as const
     expect(pause(429, { "retry-after": "99999999999" })).toEqual(month)
     expect(pause(429, { "x-ratelimit-reset": "99999999999999" })).toEqual(month)
@@ -95,12 +95,17 @@ const google = (violations: string[], retryDelay?: string) => ({
   },
 })
 
-describe("what a body says", () => {
+describe("the retry pause in a body", () => {
   const bodies: [string, number, unknown, RetryPause][] = [
-    ["nothing that is known", 429, "<html>slow down</html>", { quota: "minute" }],
+    ["no known phrase", 429, "<html>slow down</html>", { quota: "minute" }],
     ["a delay of Google's", 429, google(["RequestsPerMinute"], "17s"), { retryAfterMs: 17_000, quota: "minute" }],
-    ["the same in a list", 429, [google(["RequestsPerMinute"], "34.4s")], { retryAfterMs: 34_400, quota: "minute" }],
-    ["a day of Google's, whose delay is the minute's", 429, google(["RequestsPerDay"], "17s"), { quota: "day" }],
+    [
+      "a delay of Google's in a list",
+      429,
+      [google(["RequestsPerMinute"], "34.4s")],
+      { retryAfterMs: 34_400, quota: "minute" },
+    ],
+    ["a daily quota of Google's with the minute's delay", 429, google(["RequestsPerDay"], "17s"), { quota: "day" }],
     [
       "a delay in Google's words",
       429,
@@ -156,17 +161,17 @@ describe("what a body says", () => {
     ["an overload", 529, error("Overloaded"), {}],
   ]
 
-  test.each(bodies)("%s", (_, status, body, expected) => {
+  test.each(bodies)("a body states its quota and pause: %s", (_, status, body, expected) => {
     expect(pause(status, {}, body)).toEqual(expected)
   })
 
-  test("a caller that is quoted cannot empty an account", () => {
+  test("text that quotes a caller cannot mark an account as empty", () => {
     const quoted = error("Invalid 'stop': 'Your credit balance is too low'. Insufficient credits. tokens per day")
     expect(pause(400, {}, quoted)).toEqual({})
     expect(pause(422, {}, quoted)).toEqual({})
   })
 
-  test("whatever it is, is read without a fault, and no pause is negative or endless", () => {
+  test("any headers and body are read without an error, and no pause is negative or endless", () => {
     const status = fc.constantFrom(400, 402, 403, 429, 500, 503)
     const name = fc.constantFrom("retry-after", "x-ratelimit-reset", "anthropic-ratelimit-requests-reset", "ratelimit")
     const value = fc.oneof(

@@ -9,7 +9,7 @@ function logged(act: (log: Log) => void): string {
   return text
 }
 
-test("a line is one JSON object with time, level and event", () => {
+test("a log line is one JSON object with time, level and event", () => {
   const text = logged((log) => log.line("info", "exchange", { status: 200, stream: false, model: 'a"b\n' }))
   expect(text).toEndWith("}\n")
   expect(JSON.parse(text)).toEqual({
@@ -22,7 +22,7 @@ test("a line is one JSON object with time, level and event", () => {
   })
 })
 
-test("what is not on the list is not written", () => {
+test("a field that is not on the list is not written", () => {
   const smuggled = { status: 200, prompt: "my secret", headers: { authorization: "Bearer x" } }
   const text = logged((log) => log.line("info", "exchange", smuggled as never))
   expect(JSON.parse(text)).toMatchObject({ status: 200 })
@@ -30,11 +30,11 @@ test("what is not on the list is not written", () => {
   expect(text).not.toContain("Bearer")
 })
 
-test("a line may have no fields", () => {
+test("a log line may have no fields", () => {
   expect(JSON.parse(logged((log) => log.line("info", "stopped")))).toMatchObject({ event: "stopped" })
 })
 
-test("lines are gathered, and come in order", () => {
+test("log lines are buffered and written in order", () => {
   const writes: string[] = []
   const log = new Log({ write: (lines) => writes.push(lines) })
   log.line("info", "one")

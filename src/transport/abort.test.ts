@@ -12,7 +12,7 @@ test("the first reason counts, and each listener gets it once", () => {
   expect(abort).toMatchObject({ aborted: true, reason: "first" })
 })
 
-test("a signal that is asked for afterwards has been aborted", () => {
+test("a signal requested after the abort is already aborted", () => {
   const abort = new Abort()
   abort.abort("enough")
   expect(abort.signal.aborted).toBe(true)

@@ -43,7 +43,7 @@ const ask = (path: string, body?: unknown) =>
     ...(body !== undefined && { body }),
   })
 
-test("a document comes back parsed, and a body is posted", async () => {
+test("a JSON document is returned parsed, and a body is posted", async () => {
   expect(await ask("/soft")).toEqual({ a: 1 })
   expect(await ask("/soft", { model: "x" })).toEqual({ a: 1 })
   expect(received).toBe('{"model":"x"}')
@@ -58,11 +58,11 @@ test.each([
   ["/silent", "no complete response in time"],
   ["/announced", "its response is larger than 1 MiB"],
   ["/endless", "its response is larger than 1 MiB"],
-])("%s is refused: %s", async (path, message) => {
+])("%s is rejected: %s", async (path, message) => {
   await expect(ask(path)).rejects.toThrow(message)
 })
 
-test("a host that is not there gives no answer", async () => {
+test("an unreachable host gives no answer", async () => {
   const request = { headers: new Headers(), maxBytes: 10, signal: AbortSignal.timeout(10_000) }
   await expect(fetchBoundedJson({ url: "http://127.0.0.1:1/", ...request })).rejects.toThrow("no response")
 })

@@ -1,4 +1,4 @@
-// The client against hosts on real sockets, which do what hosts do.
+// The client against scripted hosts on real sockets.
 import { afterEach, describe, expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -29,7 +29,7 @@ async function start(answer: Parameters<typeof TestHost.start>[0]): Promise<Test
 const CHUNKS_AND_LENGTH =
   "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 1\r\n\r\n1\r\nx\r\n0\r\n\r\n"
 
-/** As `dial`, to a host that is so far away. */
+/** `dial` with the latency of a distant host. */
 function dialSlowly(dial: DialWire, ms: number): DialWire {
   return (origin, listener) =>
     dial(origin, {
@@ -52,13 +52,13 @@ async function faultOfCall(call: Promise<unknown>): Promise<unknown> {
 }
 
 describe.each([
-  ["patiently", dialPatiently],
-  ["quickly", dialQuickly],
-])("dialled %s,", (_, dial) => {
+  ["patient", dialPatiently],
+  ["quick", dialQuickly],
+])("with the %s dialler", (_, dial) => {
   const httpSend = httpSender({ dial })
 
   describe("a call", () => {
-    test("a call is made with the method it is given; a GET has neither body nor length", async () => {
+    test("a call uses the given method, and a GET has neither body nor length", async () => {
       const host = await start((socket) => socket.write(okResponseText("hello")))
       await readText(await httpSend(upstreamRequest(host.url, { method: "GET", body: "" })))
       await readText(await httpSend(upstreamRequest(host.url, { method: "PUT", body: "" })))
@@ -69,7 +69,7 @@ describe.each([
       ])
     })
 
-    test("a call sends what it is given, and nothing else", async () => {
+    test("a call sends the given headers and nothing else", async () => {
       const host = await start((socket) => socket.write(okResponseText("hello")))
       const answer = await httpSend(upstreamRequest(`${host.url}?q=1`, { body: '{"a":1}' }))
       expect(answer).toMatchObject({ status: 200, ok: true })
@@ -91,7 +91,7 @@ describe.each([
       expect(Buffer.from(host.received[0]?.body ?? "", "latin1")).toEqual(Buffer.from(body))
     })
 
-    test("a call of a large body arrives whole, however slowly it is taken", async () => {
+    test("a call with a large body arrives whole at a slow host", async () => {
       const host = await start((socket) => socket.write(okResponseText("taken")))
       const body = Buffer.alloc(20_000_000, "abcdefghij")
       const calling = httpSend(upstreamRequest(host.url, { body }))
@@ -103,7 +103,7 @@ describe.each([
       expect(host.received[0]?.body.length).toBe(body.length)
     })
 
-    test("a call writes a path that is no path as a browser would", async () => {
+    test("a call encodes characters that are invalid in a path as a browser would", async () => {
       const host = await start((socket) => socket.write(okResponseText("")))
       await httpSend(upstreamRequest(`${host.url}/ä b\r\nx: y#z`))
       expect(host.received[0]?.head.split("\r\n")[0]).toMatch(/^POST \/v1\/x\/%C3%A4%20b[^ ]* HTTP\/1\.1$/)
@@ -118,7 +118,7 @@ describe.each([
       expect(host.sockets).toHaveLength(1)
     })
 
-    test("a connection is used again while the last answer is still being read from memory", async () => {
+    test("a connection is reused while the last answer is still read from memory", async () => {
       const host = await start((socket, index) => socket.write(okResponseText(`answer ${index}`)))
       const first = await httpSend(upstreamRequest(host.url))
       await Bun.sleep(5)
@@ -127,16 +127,16 @@ describe.each([
       expect(host.sockets).toHaveLength(1)
     })
 
-    test("a connection is not shared: calls at once have one each", async () => {
+    test("a connection is not shared by concurrent calls", async () => {
       const host = await start((socket) => setTimeout(() => socket.write(okResponseText("x")), 20))
       await Promise.all(Array.from({ length: 5 }, () => httpSend(upstreamRequest(host.url))))
       expect(host.sockets).toHaveLength(5)
     })
 
     test.each([
-      ["the host says so", okResponseText("x", "connection: close\r\n")],
-      ["more came than was announced", `${okResponseText("x")}y`],
-    ])("a connection is not used again when %s", async (_, bytes) => {
+      ["the host announced its close", okResponseText("x", "connection: close\r\n")],
+      ["more bytes than were announced", `${okResponseText("x")}y`],
+    ])("a connection is not reused after %s", async (_, bytes) => {
       const host = await start((socket) => socket.write(bytes))
       await httpSend(upstreamRequest(host.url))
         .then(readText)
@@ -148,7 +148,7 @@ describe.each([
       expect(host.sockets.length).toBeGreaterThan(1)
     })
 
-    test("a connection that the host closed while it was idle is replaced, and the request sent once", async () => {
+    test("a connection that the host closed while idle is replaced, and the request sent once", async () => {
       const host = await start((socket) => socket.write(okResponseText("x")))
       await readText(await httpSend(upstreamRequest(host.url)))
       host.sockets[0]?.end()
@@ -157,7 +157,7 @@ describe.each([
       expect(host.received).toHaveLength(2)
     })
 
-    test("a connection that the host closes just as it is used again is replaced once", async () => {
+    test("a connection that the host closes as it is reused is replaced once", async () => {
       const host = await start((socket, index) => (index === 1 ? socket.destroy() : socket.write(okResponseText("x"))))
       await readText(await httpSend(upstreamRequest(host.url)))
       expect(await readText(await httpSend(upstreamRequest(host.url)))).toBe("x")
@@ -175,7 +175,7 @@ describe.each([
       expect(host.received).toHaveLength(3)
     })
 
-    test("on which the host works for long and then dies without a byte is not replaced", async () => {
+    test("a connection on which the host works for long and dies without a byte is not replaced", async () => {
       const host = await start((socket, index) => {
         if (index === 0) socket.write(okResponseText("x"))
         else setTimeout(() => socket.destroy(), 1500)
@@ -185,7 +185,7 @@ describe.each([
       expect(host.received).toHaveLength(2)
     })
 
-    test("a connection is replaced once for all calls that share an allowance", async () => {
+    test("a connection is replaced once for all calls that share a resend allowance", async () => {
       const host = await start((socket, _, { body }) => {
         if (body === "kill") socket.destroy()
         else setTimeout(() => socket.write(okResponseText("x")), 10)
@@ -199,7 +199,7 @@ describe.each([
       expect(host.received.filter(({ body }) => body === "kill")).toHaveLength(4)
     })
 
-    test("a connection that breaks when it is fresh, or after the first byte, is not tried again", async () => {
+    test("a fresh connection that breaks, or one that breaks after the first byte, is not retried", async () => {
       const fresh = await start((socket) => socket.destroy())
       expect(await faultOfCall(httpSend(upstreamRequest(fresh.url)))).toBe("reset")
       expect(fresh.received).toHaveLength(1)
@@ -214,12 +214,12 @@ describe.each([
   })
 
   describe("an answer", () => {
-    test("an answer that is no HTTP is a broken connection", async () => {
+    test("an answer that is not HTTP is a broken connection", async () => {
       const host = await start((socket) => socket.write("SSH-2.0-hello\r\n\r\n"))
       expect(await faultOfCall(httpSend(upstreamRequest(host.url)))).toBe("reset")
     })
 
-    test("an answer that is cut off is told as such, after what came before", async () => {
+    test("a truncated answer fails after the bytes that arrived", async () => {
       const host = await start((socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello"))
       const reader = (await httpSend(upstreamRequest(host.url))).body?.getReader()
       expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe("hello")
@@ -261,7 +261,7 @@ describe.each([
       abort.abort(undefined)
     })
 
-    test("larger than is taken is refused and its connection closed", async () => {
+    test("an answer above the size limit is rejected and its connection closed", async () => {
       const host = await start((socket) =>
         socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\n${"x".repeat(500)}`),
       )
@@ -273,36 +273,39 @@ describe.each([
     })
   })
 
-  describe("an answer without end", () => {
+  describe("an endless answer", () => {
     const chunk = `ffff\r\n${"x".repeat(0xffff)}\r\n`
     const framings: [string, string, string][] = [
       ["in chunks", "transfer-encoding: chunked\r\n", chunk],
-      ["in chunks beside a small length", "content-length: 10\r\ntransfer-encoding: chunked\r\n", chunk],
+      ["in chunks after a small length", "content-length: 10\r\ntransfer-encoding: chunked\r\n", chunk],
       ["in chunks before a small length", "transfer-encoding: chunked\r\ncontent-length: 10\r\n", chunk],
       ["up to the end of its connection", "", chunk],
       ["of a length it does not keep", "content-length: 99999999999\r\n", chunk],
       ["of one byte a chunk", "transfer-encoding: chunked\r\n", "1\r\nx\r\n".repeat(10_000)],
     ]
-    test.each(framings)("%s is refused at the bound, for answers and for errors", async (_, headers, piece) => {
-      for (const status of [200, 400]) {
-        let written = 0
-        const host = await start((socket) => {
-          socket.write(`HTTP/1.1 ${status} X\r\n${headers}\r\n`)
-          const pour = () => {
-            while (written < 100_000_000 && !socket.destroyed) {
-              written += piece.length
-              if (!socket.write(piece)) break
+    test.each(framings)(
+      "an endless body %s is rejected at the bound, in answers and in errors",
+      async (_, headers, piece) => {
+        for (const status of [200, 400]) {
+          let written = 0
+          const host = await start((socket) => {
+            socket.write(`HTTP/1.1 ${status} X\r\n${headers}\r\n`)
+            const pour = () => {
+              while (written < 100_000_000 && !socket.destroyed) {
+                written += piece.length
+                if (!socket.write(piece)) break
+              }
             }
-          }
-          socket.on("drain", pour)
-          pour()
-        })
-        const reading = httpSend(upstreamRequest(host.url)).then((answer) => readAll(answer, 100_000))
-        expect(await faultOfCall(reading)).toBe("too-large")
-        await waitUntil(() => host.sockets[0]?.closed === true)
-        expect(written).toBeLessThan(50_000_000)
-      }
-    })
+            socket.on("drain", pour)
+            pour()
+          })
+          const reading = httpSend(upstreamRequest(host.url)).then((answer) => readAll(answer, 100_000))
+          expect(await faultOfCall(reading)).toBe("too-large")
+          await waitUntil(() => host.sockets[0]?.closed === true)
+          expect(written).toBeLessThan(50_000_000)
+        }
+      },
+    )
   })
 
   test.each([
@@ -311,22 +314,22 @@ describe.each([
     ["304 with a length", "HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n"],
     ["304 with chunks", "HTTP/1.1 304 Not Modified\r\ntransfer-encoding: chunked\r\n\r\n"],
     ["200 of length 0", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"],
-    ["200 of a length beside chunks", CHUNKS_AND_LENGTH],
-  ])("a connection is not used again after a %s", async (_, bytes) => {
+    ["200 with a length and chunks", CHUNKS_AND_LENGTH],
+  ])("a connection is not reused after a %s", async (_, bytes) => {
     const host = await start((socket, index) => socket.write(index === 0 ? bytes : okResponseText("own")))
     await readText(await httpSend(upstreamRequest(host.url)))
     expect(await readText(await httpSend(upstreamRequest(host.url)))).toBe("own")
     expect(host.sockets).toHaveLength(2)
   })
 
-  describe("a call that is ended", () => {
+  describe("an aborted call", () => {
     const reason = new Error("enough")
 
     test.each([
       ["before it begins", 0, () => {}],
       ["before the head", 20, () => {}],
       ["within the head", 20, (socket: Socket) => void socket.write("HTTP/1.1 200")],
-    ])("%s fails with the reason and frees the connection", async (_, afterMs, answer) => {
+    ])("a call aborted %s fails with the reason and frees the connection", async (_, afterMs, answer) => {
       const host = await start(answer)
       const abort = new Abort()
       if (afterMs === 0) abort.abort(reason)
@@ -337,7 +340,7 @@ describe.each([
       for (const socket of host.sockets) expect(socket.closed).toBe(true)
     })
 
-    test("within the body fails with the reason and frees the connection", async () => {
+    test("a call aborted within the body fails with the reason and frees the connection", async () => {
       const host = await start((socket) => socket.write("HTTP/1.1 200 OK\r\n\r\nhello"))
       const abort = new Abort()
       const reader = (await httpSend(upstreamRequest(host.url, { abort }))).body?.getReader()
@@ -348,7 +351,7 @@ describe.each([
       expect(host.sockets[0]?.closed).toBe(true)
     })
 
-    test("after its answer was read does not touch the call that has its connection now", async () => {
+    test("a call aborted after its answer was read does not affect the next call on its connection", async () => {
       const host = await start((socket, index) => {
         setTimeout(() => socket.write(okResponseText(`answer ${index}`)), index === 1 ? 50 : 0)
       })
@@ -362,7 +365,7 @@ describe.each([
     })
   })
 
-  test("a call that is ended while it connects leaves the connection to the next", async () => {
+  test("a call aborted while it connects leaves the connection to the next call", async () => {
     const host = await start((socket) => socket.write(okResponseText("x")))
     const abort = new Abort()
     const calling = httpSend(upstreamRequest(host.url, { abort }))
@@ -380,13 +383,13 @@ describe.each([
       expect(await faultOfCall(httpSend(upstreamRequest(host.url)))).toBe("connect")
     })
 
-    test("a host that has no address cannot be reached", async () => {
+    test("a host without an address cannot be reached", async () => {
       expect(await faultOfCall(httpSend(upstreamRequest("http://nobody.invalid/x")))).toBe("connect")
     })
   })
 })
 
-test("is dialled anew after a while, the quicker way, which does the same", async () => {
+test("a busy host is dialled a second time with the quick dialler, which behaves the same", async () => {
   const host = await start((socket, index) => socket.write(okResponseText(String(index))))
   for (let index = 0; index < 40; index++)
     expect(await readText(await httpSend(upstreamRequest(host.url)))).toBe(String(index))
@@ -409,7 +412,7 @@ process.exit(0)
 `
 
 describe.skipIf(!hasOpenssl)("a host over TLS (needs openssl to make certificates)", () => {
-  test("a host over TLS (needs openssl to make certificates) must prove its name, by an authority we trust", async () => {
+  test("a host over TLS (needs openssl to make certificates) must prove its name by a trusted authority", async () => {
     const folder = mkdtempSync(join(tmpdir(), "trivium-tls-"))
     const path = (name: string) => join(folder, name)
     const words = [

@@ -1,4 +1,4 @@
-// A connection over a wire that the test plays: what comes at once is worked on in slices, in its order.
+// A connection over a scripted wire: bytes that arrive together are processed in slices, in order.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { BYTES_PER_TURN } from "./event-loop/turn-budget.ts"
@@ -11,7 +11,7 @@ import type { DialWire, WireListener } from "./wire.ts"
 const OPEN = "HTTP/1.1 200 OK\r\n\r\n"
 const MIB = 1024 * 1024
 
-/** A wire whose host is the test. */
+/** A wire whose host is scripted by the test. */
 function playedWire() {
   const played = { listener: undefined as WireListener | undefined, isPaused: false, isDestroyed: false }
   const dial: DialWire = (_, listener) => {
@@ -45,8 +45,8 @@ async function get() {
 
 const nextTurn = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
-describe("what comes at once", () => {
-  test("what comes at once is handed out over several turns, and the host waits meanwhile", async () => {
+describe("bytes that arrive together", () => {
+  test("bytes that arrive together are handed out over several turns, and the host waits meanwhile", async () => {
     const { played, say, answering } = await get()
     say(OPEN)
     const reader = (await answering).body?.getReader()
@@ -77,7 +77,7 @@ describe("what comes at once", () => {
     expect(first?.value?.byteLength).toBeLessThan(MIB / 4)
   })
 
-  test("what comes at once is read before the end of the connection, or its failure, that came after it", async () => {
+  test("bytes that arrive together are read before the end or failure of the connection that follows them", async () => {
     for (const end of ["ended", "failed"] as const) {
       const { played, say, answering } = await get()
       say(OPEN)
@@ -98,7 +98,7 @@ describe("what comes at once", () => {
     }
   })
 
-  test("behind the end of an answer closes the connection", async () => {
+  test("bytes after the end of an answer close the connection", async () => {
     const { played, say, answering } = await get()
     say(`HTTP/1.1 200 OK\r\ncontent-length: ${MIB}\r\n\r\n`)
     const answer = await answering
@@ -107,7 +107,7 @@ describe("what comes at once", () => {
     expect(played.isDestroyed).toBe(true)
   })
 
-  test("what comes at once is the same answer however it comes", async () => {
+  test("bytes that arrive together give the same answer as bytes that arrive apart", async () => {
     const piece = fc.tuple(fc.nat(200_000), fc.boolean(), fc.boolean())
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 8 }), fc.boolean(), async (pieces, inChunks) => {

@@ -1,4 +1,4 @@
-// Whose connection carries a call: hosts on real sockets, callers of several owners.
+// The connection that carries a call: hosts on real sockets, callers of several owners.
 import { afterEach, describe, expect, test } from "bun:test"
 import { spawn } from "node:child_process"
 import { dialQuickly } from "./bun-wire.ts"
@@ -22,9 +22,9 @@ async function start(answer: Parameters<typeof TestHost.start>[0]): Promise<Test
 const RIPE_MS = SILENCE_MS + 100
 
 describe.each([
-  ["patiently", dialPatiently],
-  ["quickly", dialQuickly],
-])("dialled %s, a connection", (_, dial) => {
+  ["patient", dialPatiently],
+  ["quick", dialQuickly],
+])("the pool with the %s dialler", (_, dial) => {
   const echo = () => start((socket, _, { body }) => socket.write(okResponseText(body)))
 
   async function call(send: ReturnType<typeof httpSender>, { url, owner }: { url: string; owner?: string }) {
@@ -33,7 +33,7 @@ describe.each([
     return { answered, body }
   }
 
-  test("is used again by its own tenant at once, and by another only after a silence", async () => {
+  test("a connection is reused at once by its own tenant, and by another only after a silence", async () => {
     const send = httpSender({ dial })
     const host = await echo()
     for (const owner of ["a", "a", "b", "a", "b"]) await call(send, { url: host.url, owner })
@@ -42,12 +42,12 @@ describe.each([
     await call(send, { url: host.url, owner: "c" })
     await call(send, { url: host.url, owner: "d" })
     expect(host.sockets).toHaveLength(2)
-    // Those are c's and d's now.
+    // Both connections belong to c and d now.
     await call(send, { url: host.url, owner: "a" })
     expect(host.sockets).toHaveLength(3)
   })
 
-  test("is its own tenant's rather than another's that has been silent for long", async () => {
+  test("a tenant gets its own connection rather than another's that has long been silent", async () => {
     const send = httpSender({ dial })
     const host = await start((socket, _, { body }) =>
       socket.write(okResponseText(`${body} ${host.sockets.indexOf(socket)}`)),
@@ -69,7 +69,7 @@ describe.each([
     expect(host.sockets).toHaveLength(2)
   })
 
-  test("under strict isolation is never another tenant's", async () => {
+  test("a connection under strict isolation is never reused by another tenant", async () => {
     const send = httpSender({ dial, isolation: "strict" })
     const host = await echo()
     await call(send, { url: host.url, owner: "a" })
@@ -79,7 +79,7 @@ describe.each([
     expect(host.sockets).toHaveLength(2)
   })
 
-  test("on which anything comes while it is idle is closed", async () => {
+  test("a connection that receives bytes while idle is closed", async () => {
     const send = httpSender({ dial })
     const host = await start((socket, _, { body }) => socket.write(okResponseText(body)))
     await call(send, { url: host.url, owner: "a" })
@@ -90,14 +90,14 @@ describe.each([
     expect(host.sockets).toHaveLength(2)
   })
 
-  test("is handed over only once all that came over it has been seen", async () => {
+  test("a connection is handed over only after every byte received on it was read", async () => {
     const send = httpSender({ dial })
     const host = await startApart()
     try {
       const first = await call(send, { url: host.url, owner: "a" })
       expect(first.answered).toBe(first.body)
       await Bun.sleep(SILENCE_MS - 400)
-      // The second answer comes while this process looks at no socket; the connection has been idle for long enough then.
+      // The second answer arrives while this process reads no socket; the connection has been idle for long enough then.
       const until = performance.now() + 900
       while (performance.now() < until);
       const second = await call(send, { url: host.url, owner: "b" })

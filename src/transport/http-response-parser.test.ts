@@ -5,7 +5,7 @@ import { HttpResponseParser, type ResponseHead } from "./http-response-parser.ts
 
 interface ParsedResponse {
   status?: number
-  /** As the head announced it. */
+  /** The length announced in the head. */
   length?: number | undefined
   headers: Record<string, string>
   body: string
@@ -13,7 +13,7 @@ interface ParsedResponse {
   keepsAlive: boolean
 }
 
-/** What is read of these bytes when they come in pieces cut at these places. */
+/** Parses these bytes in pieces cut at these offsets. */
 function read(text: string, { cuts = [], closes = false }: { cuts?: number[]; closes?: boolean } = {}): ParsedResponse {
   const seen: Omit<ParsedResponse, "keepsAlive"> = { headers: {}, body: "", ended: false }
   const parser = new HttpResponseParser({
@@ -36,7 +36,7 @@ function read(text: string, { cuts = [], closes = false }: { cuts?: number[]; cl
   const places = [0, ...[...new Set(cuts)].sort((a, b) => a - b), bytes.length]
   for (let at = 1; at < places.length; at++) {
     const piece = bytes.subarray(places[at - 1], places[at])
-    // As it comes from a socket: bytes of its own.
+    // A socket hands out a buffer of its own.
     if (piece.length > 0) parser.push(new Uint8Array(piece))
   }
   if (closes) parser.close()
@@ -91,13 +91,16 @@ const wholes: Record<string, [text: string, expected: Partial<ParsedResponse>]> 
 }
 
 describe("an answer", () => {
-  test.each(Object.entries(wholes))("an answer with %s is read alike however it is cut", (_, [text, expected]) => {
-    const whole = read(text)
-    expect(whole).toMatchObject({ status: 200, ended: true, ...expected })
-    const bytes = Array.from({ length: text.length }, (_, at) => at)
-    for (const at of bytes) expect(read(text, { cuts: [at] })).toEqual(whole)
-    expect(read(text, { cuts: bytes })).toEqual(whole)
-  })
+  test.each(Object.entries(wholes))(
+    "an answer with %s is parsed alike at any cut of its bytes",
+    (_, [text, expected]) => {
+      const whole = read(text)
+      expect(whole).toMatchObject({ status: 200, ended: true, ...expected })
+      const bytes = Array.from({ length: text.length }, (_, at) => at)
+      for (const at of bytes) expect(read(text, { cuts: [at] })).toEqual(whole)
+      expect(read(text, { cuts: bytes })).toEqual(whole)
+    },
+  )
 
   test("an answer without length or chunks ends with its connection", () => {
     const text = `${OK}\r\nall of it`
@@ -112,7 +115,7 @@ describe("an answer", () => {
     OK,
     "",
   ]
-  test.each(cutOff)("an answer that is cut off is no answer: %j", (text) => {
+  test.each(cutOff)("a truncated answer is incomplete: %j", (text) => {
     expect(read(text).ended).toBe(false)
     expect(() => read(text, { closes: true })).toThrow(HttpSyntaxError)
   })
@@ -124,37 +127,37 @@ describe("an answer", () => {
     "a status beyond all": "HTTP/1.1 999 OK\r\n\r\n",
     "a changed protocol": "HTTP/1.1 101 Switching\r\n\r\n",
     "two lengths": `${OK}content-length: 1\r\ncontent-length: 2\r\n\r\nxx`,
-    "a length that is no number": `${OK}content-length: +1\r\n\r\nx`,
+    "a length that is not a number": `${OK}content-length: +1\r\n\r\nx`,
     "a negative length": `${OK}content-length: -1\r\n\r\nx`,
     "an unknown encoding": `${OK}transfer-encoding: gzip, chunked\r\n\r\n`,
     "a folded header": `${OK}a: b\r\n c\r\n\r\n`,
     "a space before the colon": `${OK}content-length : 1\r\n\r\nx`,
     "a header without a colon": `${OK}hello\r\n\r\n`,
     "NUL in a header": `${OK}a: \0\r\n\r\n`,
-    "a size that is no number": `${chunked}zz\r\n`,
+    "a size that is not a number": `${chunked}zz\r\n`,
     "a size with a sign": `${chunked}-1\r\n`,
     "a size beyond all bounds": `${chunked}fffffffffffff\r\n`,
-    "a chunk longer than it said": `${chunked}1\r\nxx\r\n`,
+    "a chunk longer than its size": `${chunked}1\r\nxx\r\n`,
     "a size line ending in LF": `${chunked}1\nx\r\n0\r\n\r\n`,
     "a size line without end": `${chunked}1;${"x".repeat(5000)}`,
     "a head without end": `${OK}${"a: b\r\n".repeat(20_000)}`,
-    "bytes behind its end": `${OK}content-length: 1\r\n\r\nxy`,
-    "bytes behind the last chunk": `${chunked}0\r\n\r\nx`,
-    "a body where none may be": "HTTP/1.1 204 No Content\r\n\r\nx",
-    "a length behind a vertical tab": `${OK}content-length:\v1\r\n\r\nx`,
+    "bytes after its end": `${OK}content-length: 1\r\n\r\nxy`,
+    "bytes after the last chunk": `${chunked}0\r\n\r\nx`,
+    "a body after a 204": "HTTP/1.1 204 No Content\r\n\r\nx",
+    "a length after a vertical tab": `${OK}content-length:\v1\r\n\r\nx`,
     "an encoding before a no-break space": `${OK}transfer-encoding: chunked\xa0\r\n\r\n`,
-    "more interim answers than anybody needs": `${"HTTP/1.1 102 Processing\r\n\r\n".repeat(300)}${OK}content-length: 1\r\n\r\nx`,
+    "too many interim answers": `${"HTTP/1.1 102 Processing\r\n\r\n".repeat(300)}${OK}content-length: 1\r\n\r\nx`,
     "long heads of interim answers": `${`HTTP/1.1 103 Hints\r\na: ${"b".repeat(1000)}\r\n\r\n`.repeat(70)}${OK}content-length: 1\r\n\r\nx`,
     "a head that is too long, although it ends": `${OK}${"a: b\r\n".repeat(20_000)}content-length: 1\r\n\r\nx`,
     "chunk extensions without end": `${chunked}${`1;${"x".repeat(4000)}\r\ny\r\n`.repeat(300)}0\r\n\r\n`,
   }
-  test.each(Object.entries(broken))("with %s is refused, however it is cut", (_, text) => {
+  test.each(Object.entries(broken))("an answer with %s is rejected at any cut of its bytes", (_, text) => {
     expect(() => read(text)).toThrow(HttpSyntaxError)
     const step = Math.max(1, Math.floor(text.length / 50))
     for (let at = 1; at < text.length; at += step) expect(() => read(text, { cuts: [at] })).toThrow(HttpSyntaxError)
   })
 
-  test("an answer in small chunks is told in few pieces", () => {
+  test("an answer in small chunks is handed out in few pieces", () => {
     const text = `${chunked}${"1\r\nx\r\n".repeat(10_000)}`
     let pieces = 0
     let body = ""
@@ -171,7 +174,7 @@ describe("an answer", () => {
     expect(pieces).toBe(1)
   })
 
-  test("an answer of any chunks, cut anywhere, is their sum", () => {
+  test("an answer in any chunks, cut anywhere, is their concatenation", () => {
     const pieces = fc.array(fc.string({ minLength: 1, unit: "binary-ascii" }), { maxLength: 8 })
     fc.assert(
       fc.property(pieces, fc.array(fc.nat(500)), (chunks, cuts) => {
@@ -183,7 +186,7 @@ describe("an answer", () => {
     )
   })
 
-  test("an answer of any bytes is read or refused, and nothing else happens", () => {
+  test("an answer of any bytes is parsed or rejected", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary-ascii" }), (noise) => {
         for (const text of [noise, OK + noise, chunked + noise]) {

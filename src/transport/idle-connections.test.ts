@@ -14,7 +14,7 @@ class FakeConnection implements IdleConnection {
 }
 
 describe("idle connections", () => {
-  test("idle connections are taken by their owner, the one used last first", () => {
+  test("idle connections are taken by their owner, the most recently used first", () => {
     const idle = new IdleConnections<FakeConnection>()
     const [first, second, others] = [new FakeConnection("a", 0), new FakeConnection("a", 1), new FakeConnection("b", 2)]
     for (const each of [first, second, others]) idle.add(each)
@@ -24,7 +24,7 @@ describe("idle connections", () => {
     expect(idle.size).toBe(1)
   })
 
-  test("idle connections are given to others after a silence only, those that fell silent last first", () => {
+  test("idle connections are given to other owners only after a silence, the most recently used first", () => {
     const idle = new IdleConnections<FakeConnection>()
     const [first, second] = [new FakeConnection("a", 0), new FakeConnection("a", 100)]
     idle.add(first)
@@ -50,7 +50,7 @@ describe("idle connections", () => {
     fc.nat(3000).map((ms) => ({ kind: "old", ms }) as const),
   )
 
-  test("idle connections do what a plain list would, whatever is done", () => {
+  test("idle connections behave as a plain list under any operations", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(step, fc.nat(700)), { maxLength: 60 }), (steps) => {
         const idle = new IdleConnections<FakeConnection>()

@@ -7,7 +7,7 @@ afterAll(() => {
   for (const server of servers) server.close()
 })
 
-/** A host that answers every request with these bytes; nothing closes where they are undefined. */
+/** A host that answers every request with these bytes; undefined keeps the connection open without an answer. */
 async function hostOf(answer: string | undefined): Promise<{ port: number; heard: string[] }> {
   const heard: string[] = []
   const server = createServer((socket) => {
@@ -24,7 +24,7 @@ async function hostOf(answer: string | undefined): Promise<{ port: number; heard
 
 const PICTURE = "HTTP/1.1 200 OK\r\ncontent-type: image/png; x=y\r\ncontent-length: 4\r\n\r\n\x89PNG"
 
-/** As if the loopback were the public internet. */
+/** Options that treat the loopback as the public internet. */
 function reaching(port: number, more: MediaFetchOptions = {}): MediaFetchOptions {
   return {
     isAllowed: (address) => address === "127.0.0.1",
@@ -49,7 +49,7 @@ test("a fetched medium is returned with its type", async () => {
   expect(heard[0]?.toLowerCase()).not.toContain("authorization")
 })
 
-describe("nobody is connected to", () => {
+describe("addresses that are never connected to", () => {
   test.each([
     "http://127.0.0.1/",
     "http://[::1]/",
@@ -58,11 +58,11 @@ describe("nobody is connected to", () => {
     "http://localhost/",
     "http://169.254.169.254/latest/meta-data",
     "https://10.0.0.1/",
-  ])("inside: %s", async (address) => {
+  ])("an internal address is not connected to: %s", async (address) => {
     expect(await why(fetchMedia(address))).toBe("MediaFetchError: its host is not on the public internet")
   })
 
-  test("whose name leads inside as well as outside", async () => {
+  test("a name that resolves to an internal and a public address is not connected to", async () => {
     const addressesOf = async () => ["93.184.216.34", "127.0.0.1"]
     expect(await why(fetchMedia("http://both.test/", { addressesOf }))).toContain("not on the public internet")
   })
@@ -81,22 +81,22 @@ describe("nobody is connected to", () => {
     ["not an address", "it is not an http or https URL"],
     ["http://user:word@a.test/", "it contains a user name"],
     ["http://a.test:25/", "its port is not a standard web port"],
-  ])("by %s", async (address, reason) => {
+  ])("an unsuitable address is not connected to: %s", async (address, reason) => {
     expect(await why(fetchMedia(address))).toBe(`MediaFetchError: ${reason}`)
   })
 })
 
-describe("nothing is reported", () => {
+describe("answers that are no medium", () => {
   test.each([
     [
-      "another place",
+      "a redirect",
       "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1/\r\ncontent-length: 0\r\n\r\n",
       "its host answered 302",
     ],
     ["an error", "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", "its host answered 404"],
     ["no type", "HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx", "its host does not send a media type"],
     [
-      "packed bytes",
+      "compressed bytes",
       "HTTP/1.1 200 OK\r\ncontent-type: image/png\r\ncontent-encoding: gzip\r\ncontent-length: 1\r\n\r\nx",
       "its host sent it compressed",
     ],
@@ -107,17 +107,17 @@ describe("nothing is reported", () => {
       "it is larger than 1 MiB",
     ],
     [
-      "too much, as it says",
+      "too much, as announced",
       "HTTP/1.1 200 OK\r\ncontent-type: a/b\r\ncontent-length: 99999999\r\n\r\n",
       "it is larger than 1 MiB",
     ],
-  ])("%s", async (_, answer, reason) => {
+  ])("an answer is rejected with its reason: %s", async (_, answer, reason) => {
     const { port } = await hostOf(answer)
     const options = reaching(port, { maxBytes: 1024 * 1024 })
     expect(await why(fetchMedia(`http://a.test:${port}/`, options))).toBe(`MediaFetchError: ${reason}`)
   })
 
-  test("what does not come in time", async () => {
+  test("an answer that does not arrive in time is rejected", async () => {
     const { port } = await hostOf(undefined)
     const begun = performance.now()
     const reason = await why(fetchMedia(`http://a.test:${port}/`, reaching(port, { limitMs: 200 })))

@@ -12,7 +12,7 @@ const streamOf = (pieces: readonly Uint8Array[]) =>
   })
 
 describe("a paced body", () => {
-  test("a paced body is whole, in slices", async () => {
+  test("a paced body arrives whole, in slices", async () => {
     const pieces = [1, SLICE_BYTES, SLICE_BYTES + 1, 5 * SLICE_BYTES - 3].map((size) => new Uint8Array(size).fill(size))
     const body = new PacedBody(streamOf(pieces))
     const all = await readAll({ status: 200, ok: true, headers: new Headers(), body }, 10_000_000)

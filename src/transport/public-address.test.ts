@@ -15,11 +15,11 @@ test.each([
   ...["::", "::1", "::ffff:127.0.0.1", "::ffff:8.8.8.8", "64:ff9b::a00:1", "fc00::1", "fe80::1", "ff02::1"],
   ...["2001::1", "2001:db8::1", "2002:7f00:1::", "3fff::1", "fd00:ec2::254", "fe80::1%eth0"],
   ...["", "localhost", "example.com", "0x7f.1", "2130706433", "1.1.1.1.", "[::1]"],
-])("%s is not", (address) => {
+])("%s is not public", (address) => {
   expect(isPublicAddress(address)).toBe(false)
 })
 
-test("no address is public for the way it is written", () => {
+test("no spelling of an internal address makes it public", () => {
   fc.assert(
     fc.property(fc.ipV4(), (address) => {
       expect(isPublicAddress(`::ffff:${address}`)).toBe(false)

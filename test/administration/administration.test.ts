@@ -49,8 +49,8 @@ async function ask(method: string, path: string, body?: Json) {
   return { status: response.status, body: (await response.json()) as Record<string, Json> }
 }
 
-describe("the description", () => {
-  test("names every route, who may and what it takes", async () => {
+describe("the description of the administration", () => {
+  test("the description names every route with its role and its body", async () => {
     const described = (await (await fetch(`${gateway.adminUrl}/openapi.json`)).json()) as {
       openapi: string
       paths: Record<string, Record<string, { security: unknown[]; requestBody?: unknown }>>
@@ -63,7 +63,7 @@ describe("the description", () => {
     }
   })
 
-  test("the description is true: what each route answers is what it says", async () => {
+  test("every route answers as its description states", async () => {
     const made = await ask("POST", "/admin/v1/keys", { name: "described" })
     await ask("POST", "/admin/v1/tenants", { name: "acme" })
     const limits = { requests_per_minute: 10, budgets: { day: "1.50" }, protocols: ["openai"] }
@@ -90,7 +90,7 @@ describe("the description", () => {
 })
 
 describe("a query parameter", () => {
-  const asked = async (query: string) => (await gateway.administer(`/admin/v1/usage?${query}`)).status
+  const usageStatus = async (query: string) => (await gateway.administer(`/admin/v1/usage?${query}`)).status
 
   test("the OpenAPI document describes path and query parameters", async () => {
     const { paths } = (await (await fetch(`${gateway.adminUrl}/openapi.json`)).json()) as {
@@ -108,15 +108,15 @@ describe("a query parameter", () => {
   })
 
   test.each(["from=soon", "from=2026-02-30", "to=1", "limit=0", "limit=many", "limit=1e3", "after=x", "month=11"])(
-    "a query parameter is refused where it makes no sense: %s",
+    "an invalid query parameter is rejected: %s",
     async (query) => {
-      expect(await asked(query)).toBe(400)
+      expect(await usageStatus(query)).toBe(400)
     },
   )
 
-  test("a query parameter is refused where it is given twice", async () => {
-    expect(await asked("limit=5")).toBe(200)
-    expect(await asked("limit=5&limit=6")).toBe(400)
+  test("a repeated query parameter is rejected", async () => {
+    expect(await usageStatus("limit=5")).toBe(200)
+    expect(await usageStatus("limit=5&limit=6")).toBe(400)
   })
 })
 
@@ -144,16 +144,16 @@ describe("a provider's credential", () => {
     expect(gateway.output.stderr).not.toContain(CANARY)
   })
 
-  test("a provider's credential does not follow the provider to another address", async () => {
+  test("a stored credential is not sent to the provider's new address", async () => {
     const file = join(gateway.folder, "trivium.yaml")
-    const asked = upstream.requests.length
+    const before = upstream.requests.length
     writeFileSync(file, config(upstream.baseUrl.replace("127.0.0.1", "localhost")))
     await eventually(() => gateway.logged("config-reloaded").length > 0)
     expect((await call()).status).toBe(400)
     writeFileSync(file, config(upstream.baseUrl))
     await eventually(() => gateway.logged("config-reloaded").length > 1)
     expect(await state()).toMatchObject({ credential: "none" })
-    expect(upstream.requests.length).toBe(asked)
+    expect(upstream.requests.length).toBe(before)
   })
 
   test("a stored credential can be deleted", async () => {
@@ -166,14 +166,14 @@ describe("a provider's credential", () => {
     })
   })
 
-  test("a provider's credential is not kept for one that is not there", async () => {
+  test("a credential for an unknown provider is rejected", async () => {
     const { status, body } = await ask("PUT", "/admin/v1/providers/nobody/credential", { api_key: CANARY })
     expect({ status, body }).toMatchObject({ status: 404, body: { error: { code: "resource_not_found" } } })
   })
 })
 
 describe("the configuration", () => {
-  test("the configuration is checked without being changed", async () => {
+  test("checking a configuration does not change the running one", async () => {
     const text = 'providers:\n  opanai: { api_key: "sk-very-secret" }\n'
     const { body } = await ask("POST", "/admin/v1/config/check", { text })
     expect(body).toMatchObject({
@@ -187,7 +187,7 @@ describe("the configuration", () => {
   })
 })
 
-test.each(["a[b", "a%b", "a:b", "", "x y"])("a Host that makes no sense (%j) is no fault", async (host) => {
+test.each(["a[b", "a%b", "a:b", "", "x y"])("a malformed Host header (%j) does not cause an error", async (host) => {
   const { status } = await sendRaw(
     gateway.adminUrl,
     `GET /admin/v1/status HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
@@ -196,15 +196,15 @@ test.each(["a[b", "a%b", "a:b", "", "x y"])("a Host that makes no sense (%j) is 
   expect(gateway.logged("administration-failed")).toEqual([])
 })
 
-describe("bodies", () => {
-  test("beyond 256 KiB are refused", async () => {
+describe("request bodies", () => {
+  test("a body above 256 KiB is rejected", async () => {
     const body = JSON.stringify({ name: "x".repeat(256 * 1024) })
     const response = await gateway.administer("/admin/v1/keys", { method: "POST", body })
     expect(response.status).toBe(413)
     expect(await response.json()).toMatchObject({ error: { code: "body_too_large" } })
   })
 
-  test("bodies of another media type are refused", async () => {
+  test("a body of another media type is rejected", async () => {
     const key = readFileSync(join(gateway.dataDir, "admin-key"), "utf8").trim()
     const headers = { authorization: `Bearer ${key}`, "content-type": "text/plain" }
     const response = await gateway.administer("/admin/v1/keys", { method: "POST", body: '{"name":"x"}', headers })

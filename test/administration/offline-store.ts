@@ -35,17 +35,17 @@ interface BookedCall extends Pick<HoldRequest, "requestId" | "tenant" | "keyId">
   readonly at?: number
 }
 
-/** One call from its hold to its settlement, charged by its usage and prices unless told otherwise. */
+/** One call from its hold to its settlement, charged by its usage and prices unless given otherwise. */
 export async function bookCall(ledger: Ledger, call: BookedCall): Promise<void> {
-  const { requestId, tenant, keyId, at = Date.now(), usage = USAGE, images, pricing = PRICING, ...told } = call
+  const { requestId, tenant, keyId, at = Date.now(), usage = USAGE, images, pricing = PRICING, ...facts } = call
   const used = { usage, ...(images !== undefined && { images }) }
   const chargeNano = costOf(used, pricing)?.nanoUsd ?? 0n
   await ledger.hold({ requestId, tenant, keyId, at, amountNano: 50_000_000n })
   const answered = { model: "openai/gpt-4o", provider: "openai", facts: FACTS }
-  await ledger.settle(requestId, { ...answered, chargeNano, ...used, pricing, ...told })
+  await ledger.settle(requestId, { ...answered, chargeNano, ...used, pricing, ...facts })
 }
 
-/** As the exchange tells of itself. */
+/** The facts of the exchange. */
 export const FACTS = {
   protocol: "anthropic-messages",
   upstream_protocol: "openai-chat",

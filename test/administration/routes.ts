@@ -2,7 +2,7 @@
 import type { AnyAdminRoute } from "../../src/admin/admin-route.ts"
 import { administrationRoutes } from "../../src/administration.ts"
 
-/** Only their declarations: nobody stands behind them. */
+/** The declarations alone, without services. */
 export function allAdminRoutes(): AnyAdminRoute[] {
   return administrationRoutes({ adminService: {} as never, view: {} as never, version: "0" })
 }

@@ -1,5 +1,5 @@
-// What a killed gateway left in suspense, as an operator lists, settles and returns it: over the administration port, on
-// the command line while a gateway runs, and without one.
+// Money that a killed gateway left in suspense: an operator lists, settles and returns it over the administration port
+// and on the command line, with and without a running gateway.
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -43,7 +43,7 @@ async function metric(gateway: RunningGateway): Promise<string | undefined> {
   return /^trivium_suspense_usd (\S+)$/m.exec(text)?.[1]
 }
 
-test("while a gateway runs, it is listed, settled and returned through its administration", async () => {
+test("the administration of a running gateway lists, settles and returns money in suspense", async () => {
   const gateway = await RunningGateway.start({ dataDir: data })
   try {
     expect(await balanceOf(gateway)).toBe("0.7")
@@ -71,7 +71,7 @@ test("while a gateway runs, it is listed, settled and returned through its admin
   }
 })
 
-test("without a gateway, the commands do the same on the store", async () => {
+test("without a gateway the commands list, settle and return money in suspense on the store", async () => {
   const { stdout } = await run("list")
   expect(stdout).toContain("killed-2")
   expect(stdout).toEndWith("3 requests, 0.28 USD\n")
@@ -81,7 +81,7 @@ test("without a gateway, the commands do the same on the store", async () => {
   expect(verdict.stdout).toBe("The ledger is consistent.\n")
 })
 
-test("a command that names nothing, or both, or a request that never had anything there, says so", async () => {
+test("a command without a request, with both options, or for a request without suspense fails with a message", async () => {
   expect(await run("return")).toMatchObject({ code: 1, stderr: "Give the id of one request, or --all.\n" })
   expect(await run("return", "killed-1", "--all")).toMatchObject({ code: 1 })
   const { code, stderr } = await run("return", "nobody")
@@ -89,7 +89,7 @@ test("a command that names nothing, or both, or a request that never had anythin
   expect((await run("settle", "killed-1", "--usd", "0.09")).stderr).toContain("only 0.08 USD")
 })
 
-test("after the hours that trivium.yaml says, the gateway returns it by itself", async () => {
+test("after the configured hours the gateway returns money in suspense by itself", async () => {
   const gateway = await RunningGateway.start({ dataDir: data, config: "ledger: { suspense_hours: 0 }\n" })
   try {
     for (let waited = 0; (await metric(gateway)) !== "0" && waited < 10_000; waited += 50) await Bun.sleep(50)

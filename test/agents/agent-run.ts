@@ -25,11 +25,11 @@ export interface RunOptions {
 export interface RunResult {
   readonly problems: readonly string[]
   readonly requests: number
-  /** How many signatures the model has put on what it said. */
+  /** The number of signatures in the model's answers. */
   readonly seals: number
   readonly losses: readonly string[]
   readonly durationMs: number
-  /** What the agent printed. */
+  /** The agent's output. */
   readonly output: string
 }
 
@@ -53,10 +53,10 @@ export async function runAgent(
       ...(ended.code === 0 ? [] : [ended.code === null ? "it did not end in time" : `it ended with ${ended.code}`]),
       ...wrongContent(join(place.folder, MENDED.file)),
       ...(isPrinted(ended.stdout) ? [] : [`it did not print “${ANSWER}”`]),
-      ...(upstream.isDone ? [] : ["the model was not told that its last call is done"]),
+      ...(upstream.isDone ? [] : ["the model did not receive the result of its last call"]),
       ...upstream.faults,
       ...lines.flatMap((line) => refusal(line)),
-      ...(lines.length > 0 ? [] : ["the gateway heard nothing of it"]),
+      ...(lines.length > 0 ? [] : ["the gateway received no request"]),
     ]
     const seals = upstream.seals.size
     return { problems, requests: lines.length, seals, losses: [...tap.losses], durationMs, output: ended.output }
@@ -80,7 +80,7 @@ async function runCommands(agent: CodingAgent, { pointed, program, place }: Comm
   return ran(agent.command(pointed), { program, ...place })
 }
 
-/** Whether the answer is among what an agent printed, however it colours and wraps its lines. */
+/** Whether an agent's output contains the answer, with any colours and line breaks. */
 function isPrinted(stdout: string): boolean {
   return Bun.stripANSI(stdout).replace(/\s+/g, " ").includes(ANSWER)
 }

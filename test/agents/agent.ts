@@ -1,4 +1,4 @@
-// What the runs know of a coding agent: where it comes from, how it is pointed at the gateway, how its tools are called.
+// The description of a coding agent: its package, how it is pointed at the gateway, and the calls of its tools.
 import type { GatewayAddress } from "../matrix/clients/client.ts"
 import type { ModelProtocol } from "./scripted-model.ts"
 import type { ToolSteps } from "./task.ts"
@@ -11,16 +11,16 @@ export interface CodingAgent {
   readonly models: readonly AgentModel[]
   /** Settings it can be given in no other way, by their path in the home folder. */
   homeFiles?(pointed: AgentConnection): Readonly<Record<string, string>>
-  /** What has to be run once before, such as signing in. */
+  /** Commands to run once before, such as signing in. */
   setup?(pointed: AgentConnection): AgentCommand
   command(pointed: AgentConnection): AgentCommand
-  /** What a model calls to do the task in this folder. */
+  /** The model's tool calls for the task in this folder. */
   steps(folder: string, model: AgentModel): ToolSteps
   /** The model's last answer, of an agent that takes its edits from the text. */
   readonly reply?: string
 }
 
-/** Where an agent comes from: a file below npm's packages that Node runs, or that runs by itself, or a Python package. */
+/** The source of an agent: a file below npm's packages, run by Node or by itself, or a Python package. */
 type AgentSource =
   | { readonly npm: string; readonly entry: string; readonly isNative?: true }
   /** A library is run by a script of ours, which is given the path of the entry. */
@@ -29,7 +29,7 @@ type AgentSource =
   | { readonly pip: string; readonly script: string }
 
 export interface AgentModel {
-  /** As the agent is told it. */
+  /** The model's name for the agent. */
   readonly id: string
   readonly upstream: ModelProtocol
 }

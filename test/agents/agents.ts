@@ -1,4 +1,4 @@
-// The coding agents that are run.
+// The list of coding agents.
 import type { CodingAgent } from "./agent.ts"
 import { aider } from "./aider.ts"
 import { claude, claudeAgentSdk, claudeAgentSdkPython } from "./claude.ts"

@@ -1,4 +1,4 @@
-// aider, which has no tools: the model writes the change into its answer. By chat completions.
+// aider, over chat completions. It has no tools: the model writes the change into its answer.
 import { modelOf } from "../matrix/axes.ts"
 import type { CodingAgent } from "./agent.ts"
 import { ANSWER, FILES, MENDED } from "./task.ts"

@@ -1,4 +1,4 @@
-// Claude Code, which speaks Anthropic's messages, and the Agent SDKs, which run it inside other programs.
+// Claude Code, which uses Anthropic's Messages protocol, and the Agent SDKs, which run it inside other programs.
 import { join } from "node:path"
 import { modelOf } from "../matrix/axes.ts"
 import type { AgentCommand, AgentConnection, CodingAgent } from "./agent.ts"
@@ -50,7 +50,7 @@ function environmentFor({ gateway, key, model }: Omit<AgentConnection, "prompt">
   return {
     ANTHROPIC_BASE_URL: gateway.anthropic,
     ANTHROPIC_API_KEY: key,
-    // What it asks a smaller model for goes to the same one.
+    // Requests for a smaller model go to the same one.
     ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     DISABLE_AUTOUPDATER: "1",
@@ -63,14 +63,14 @@ function stepsIn(folder: string): ToolSteps {
   const notes = join(folder, "notes.txt")
   return [
     [
-      { tool: "Read", arguments: { file_path: greeting }, tells: FILES["greeting.txt"].trim() },
-      { tool: "Read", arguments: { file_path: notes }, tells: FILES["notes.txt"].trim() },
+      { tool: "Read", arguments: { file_path: greeting }, resultText: FILES["greeting.txt"].trim() },
+      { tool: "Read", arguments: { file_path: notes }, resultText: FILES["notes.txt"].trim() },
     ],
     [
       {
         tool: "Edit",
         arguments: { file_path: greeting, old_string: MENDED.wrong, new_string: MENDED.right, replace_all: false },
-        tells: "updated",
+        resultText: "updated",
       },
     ],
   ]

@@ -27,14 +27,14 @@ export const cline: CodingAgent = {
     const notes = join(folder, "notes.txt")
     return [
       [
-        { tool: "read_files", arguments: { files: [{ path: greeting }] }, tells: FILES["greeting.txt"].trim() },
-        { tool: "read_files", arguments: { files: [{ path: notes }] }, tells: FILES["notes.txt"].trim() },
+        { tool: "read_files", arguments: { files: [{ path: greeting }] }, resultText: FILES["greeting.txt"].trim() },
+        { tool: "read_files", arguments: { files: [{ path: notes }] }, resultText: FILES["notes.txt"].trim() },
       ],
       [
         {
           tool: "editor",
           arguments: { path: greeting, old_text: MENDED.wrong, new_text: MENDED.right },
-          tells: "Edited",
+          resultText: "Edited",
         },
       ],
     ]

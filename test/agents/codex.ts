@@ -1,5 +1,5 @@
-// Codex, which speaks OpenAI's responses. Its tools go by the model's name: where it knows that, it has a tool for patches
-// that takes plain text, else patches go through the shell and other tools come in a namespace.
+// Codex, which uses OpenAI's Responses protocol. Its tools depend on the model's name: for known models it has a patch
+// tool with text input, otherwise patches go through the shell and other tools are in a namespace.
 import { modelOf } from "../matrix/axes.ts"
 import type { CodingAgent } from "./agent.ts"
 import { FILES, MENDED, type ToolUse } from "./task.ts"
@@ -53,17 +53,17 @@ export const codex: CodingAgent = {
   },
 }
 
-function shell(cmd: string, tells: string): ToolUse {
-  return { tool: "exec_command", arguments: { cmd }, tells }
+function shell(cmd: string, resultText: string): ToolUse {
+  return { tool: "exec_command", arguments: { cmd }, resultText }
 }
 
 /** To a model of another protocol a tool of plain text is a function of one string. */
 function patch(): ToolUse {
-  return { tool: "apply_patch", arguments: { input: PATCH }, tells: "Success" }
+  return { tool: "apply_patch", arguments: { input: PATCH }, resultText: "Success" }
 }
 
-/** A tool of a namespace. There is no such agent, and only the tool itself says so. */
+/** A tool of a namespace. There is no such agent, and only the tool itself reports that. */
 function ofNamespace(): ToolUse {
   const target = "nobody"
-  return { tool: "multi_agent_v1__close_agent", arguments: { target }, tells: `invalid agent id ${target}` }
+  return { tool: "multi_agent_v1__close_agent", arguments: { target }, resultText: `invalid agent id ${target}` }
 }

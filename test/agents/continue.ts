@@ -35,8 +35,8 @@ models:
     const notes = join(folder, "notes.txt")
     return [
       [
-        { tool: "Read", arguments: { filepath: greeting }, tells: FILES["greeting.txt"].trim() },
-        { tool: "Read", arguments: { filepath: notes }, tells: FILES["notes.txt"].trim() },
+        { tool: "Read", arguments: { filepath: greeting }, resultText: FILES["greeting.txt"].trim() },
+        { tool: "Read", arguments: { filepath: notes }, resultText: FILES["notes.txt"].trim() },
       ],
       [editing(greeting, id)],
     ]
@@ -46,7 +46,7 @@ models:
 /** It chooses its tool for edits by the model's name. */
 function editing(file: string, model: string): ToolUse {
   const edit = { old_string: MENDED.wrong, new_string: MENDED.right }
-  const tells = "Successfully edited"
-  if (!model.includes("gemini")) return { tool: "Edit", arguments: { file_path: file, ...edit }, tells }
-  return { tool: "MultiEdit", arguments: { file_path: file, edits: [edit] }, tells }
+  const resultText = "Successfully edited"
+  if (!model.includes("gemini")) return { tool: "Edit", arguments: { file_path: file, ...edit }, resultText }
+  return { tool: "MultiEdit", arguments: { file_path: file, edits: [edit] }, resultText }
 }

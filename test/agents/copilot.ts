@@ -26,14 +26,14 @@ export const copilot: CodingAgent = {
     const notes = join(folder, "notes.txt")
     return [
       [
-        { tool: "view", arguments: { path: greeting }, tells: FILES["greeting.txt"].trim() },
-        { tool: "view", arguments: { path: notes }, tells: FILES["notes.txt"].trim() },
+        { tool: "view", arguments: { path: greeting }, resultText: FILES["greeting.txt"].trim() },
+        { tool: "view", arguments: { path: notes }, resultText: FILES["notes.txt"].trim() },
       ],
       [
         {
           tool: "edit",
           arguments: { path: greeting, old_str: MENDED.wrong, new_str: MENDED.right },
-          tells: "updated",
+          resultText: "updated",
         },
       ],
     ]

@@ -1,4 +1,4 @@
-// Gemini CLI, which speaks generateContent.
+// Gemini CLI, which uses generateContent.
 import { join } from "node:path"
 import { modelOf } from "../matrix/axes.ts"
 import type { CodingAgent } from "./agent.ts"
@@ -29,8 +29,8 @@ export const gemini: CodingAgent = {
     const notes = join(folder, "notes.txt")
     return [
       [
-        { tool: "read_file", arguments: { file_path: greeting }, tells: FILES["greeting.txt"].trim() },
-        { tool: "read_file", arguments: { file_path: notes }, tells: FILES["notes.txt"].trim() },
+        { tool: "read_file", arguments: { file_path: greeting }, resultText: FILES["greeting.txt"].trim() },
+        { tool: "read_file", arguments: { file_path: notes }, resultText: FILES["notes.txt"].trim() },
       ],
       [
         {
@@ -41,7 +41,7 @@ export const gemini: CodingAgent = {
             old_string: MENDED.wrong,
             new_string: MENDED.right,
           },
-          tells: "modified",
+          resultText: "modified",
         },
       ],
     ]

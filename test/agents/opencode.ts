@@ -1,4 +1,4 @@
-// opencode, which is told of a provider in its settings; here one of OpenAI's kind, by chat completions.
+// opencode with an OpenAI-compatible provider in its settings, over chat completions.
 import { join } from "node:path"
 import { modelOf } from "../matrix/axes.ts"
 import type { CodingAgent } from "./agent.ts"
@@ -36,14 +36,14 @@ export const opencode: CodingAgent = {
     const notes = join(folder, "notes.txt")
     return [
       [
-        { tool: "read", arguments: { filePath: greeting }, tells: FILES["greeting.txt"].trim() },
-        { tool: "read", arguments: { filePath: notes }, tells: FILES["notes.txt"].trim() },
+        { tool: "read", arguments: { filePath: greeting }, resultText: FILES["greeting.txt"].trim() },
+        { tool: "read", arguments: { filePath: notes }, resultText: FILES["notes.txt"].trim() },
       ],
       [
         {
           tool: "edit",
           arguments: { filePath: greeting, oldString: MENDED.wrong, newString: MENDED.right },
-          tells: "success",
+          resultText: "success",
         },
       ],
     ]

@@ -24,14 +24,14 @@ export const qwen: CodingAgent = {
     const notes = join(folder, "notes.txt")
     return [
       [
-        { tool: "read_file", arguments: { file_path: greeting }, tells: FILES["greeting.txt"].trim() },
-        { tool: "read_file", arguments: { file_path: notes }, tells: FILES["notes.txt"].trim() },
+        { tool: "read_file", arguments: { file_path: greeting }, resultText: FILES["greeting.txt"].trim() },
+        { tool: "read_file", arguments: { file_path: notes }, resultText: FILES["notes.txt"].trim() },
       ],
       [
         {
           tool: "edit",
           arguments: { file_path: greeting, old_string: MENDED.wrong, new_string: MENDED.right },
-          tells: "updated",
+          resultText: "updated",
         },
       ],
     ]

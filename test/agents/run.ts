@@ -1,5 +1,5 @@
-// npm run agents [-- NAME …]: real coding agents do a task through the gateway with models of other protocols. Ends with
-// 1 where one does not.
+// npm run agents [-- NAME …]: real coding agents do a task through the gateway with models of other protocols. Exits
+// with 1 if one fails.
 import type { CodingAgent } from "./agent.ts"
 import { type RunResult, runAgent } from "./agent-run.ts"
 import { agents } from "./agents.ts"
@@ -35,15 +35,15 @@ async function runWithModels(agent: CodingAgent): Promise<void> {
     const upstream = stage.upstreams[model.upstream]
     const { program } = installed
     const result = await runAgent(agent, { model, upstream, gateway: stage.gateway, program })
-    tell(`${agent.name} ${agent.version} with ${model.id}, at ${model.upstream}`, result)
+    printRun(`${agent.name} ${agent.version} with ${model.id}, at ${model.upstream}`, result)
     counts[result.problems.length > 0 ? "failed" : "passed"]++
   }
 }
 
-function tell(title: string, { problems, requests, seals, losses, durationMs, output }: RunResult): void {
+function printRun(title: string, { problems, requests, seals, losses, durationMs, output }: RunResult): void {
   const took = `${requests} requests in ${(durationMs / 1000).toFixed(1)} s, ${seals} signatures`
   const lost = losses.length === 0 ? "nothing lost" : `lost: ${losses.join(", ")}`
   console.log(`${problems.length === 0 ? "✓" : "✗"} ${title}: ${took}; ${lost}`)
   for (const problem of problems) console.log(`    ${problem}`)
-  if (problems.length > 0) console.log(`    it printed:\n${output.trim().split("\n").slice(-20).join("\n")}`)
+  if (problems.length > 0) console.log(`    output:\n${output.trim().split("\n").slice(-20).join("\n")}`)
 }

@@ -1,9 +1,14 @@
-// A model behind a real socket that does the task: it looks at the tools it is offered, calls them step by step in its
-// own protocol, and notes where what it hears of its calls is not what it said.
+// A scripted model on a real socket that does the task: it reads the declared tools, calls them step by step in its own
+// protocol, and records calls that return changed.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import { type HeardPart, type ReceivedConversation, type ScriptedAnswer, UNSEEN_SEAL } from "../matrix/conversation.ts"
+import {
+  type ReceivedConversation,
+  type ReceivedPart,
+  type ScriptedAnswer,
+  UNSEEN_SEAL,
+} from "../matrix/conversation.ts"
+import { upstreamFormats } from "../matrix/upstreams/upstream-formats.ts"
 import { brokenRules } from "../matrix/upstreams/vendor-rules.ts"
-import { voices } from "../matrix/upstreams/voices.ts"
 import { members, parsed, text, type WireMembers } from "../matrix/wire.ts"
 import { callsOf, misfits, wrongCalls } from "./calls.ts"
 import { ANSWER, type ToolSteps } from "./task.ts"
@@ -20,13 +25,13 @@ const SHOWS_THOUGHTS: Readonly<Record<ModelProtocol, (body: WireMembers) => bool
 }
 
 export class ScriptedModel {
-  /** What was wrong with what it was sent since its steps were set. */
+  /** Faults in the requests since its steps were set. */
   readonly faults = new Set<string>()
-  /** Whether it has said that the task is done. */
+  /** Whether it has answered that the task is done. */
   isDone = false
   private steps: ToolSteps = []
   private reply = ANSWER
-  /** What it has signed, and wants to see again. */
+  /** The signatures that it expects back. */
   readonly seals = new Set<string>()
 
   private constructor(
@@ -65,31 +70,31 @@ export class ScriptedModel {
     const pieces: Buffer[] = []
     for await (const piece of request) pieces.push(piece)
     const body = members(parsed(Buffer.concat(pieces).toString()))
-    const voice = voices[this.protocol]
-    const addressed = voice.addressed(request.url ?? "", body)
+    const format = upstreamFormats[this.protocol]
+    const addressed = format.addressed(request.url ?? "", body)
     if (!addressed) {
       this.faults.add(`a call to ${request.method} ${request.url}, which generates nothing`)
       response.writeHead(404, { "content-type": "application/json" }).end("{}")
       return
     }
-    const heard = voice.heard(body, addressed)
-    this.note(brokenRules(voice.protocol, { heard, body }))
-    const answer = this.answerTo(heard, body)
+    const received = format.parseRequest(body, addressed)
+    this.note(brokenRules(format.protocol, { received, body }))
+    const answer = this.answerTo(received, body)
     if (addressed.stream) {
-      response.writeHead(200, { "content-type": voice.contentType })
-      for (const event of voice.stream(answer, body).events) response.write(event)
+      response.writeHead(200, { "content-type": format.contentType })
+      for (const event of format.stream(answer, body).events) response.write(event)
       response.end()
     } else {
-      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(voice.whole(answer, body)))
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(format.whole(answer, body)))
     }
   }
 
-  private answerTo(heard: ReceivedConversation, body: WireMembers): ScriptedAnswer {
-    const offered = new Map(heard.tools.map((tool) => [tool.name, tool]))
+  private answerTo(received: ReceivedConversation, body: WireMembers): ScriptedAnswer {
+    const offered = new Map(received.tools.map((tool) => [tool.name, tool]))
     // Agents also ask for a title or a summary, without tools.
     const isAside = this.steps.length > 0 && !this.steps.flat().some(({ tool }) => offered.has(tool))
     if (isAside) return { parts: [{ text: "Greetings" }], finish: "stop" }
-    const parts = heard.turns.flatMap((turn) => turn.parts)
+    const parts = received.turns.flatMap((turn) => turn.parts)
     const step = this.stepBehind(parts)
     this.note(wrongCalls(parts, { steps: this.steps.slice(0, step), haveIds: this.protocol !== "gemini-generate" }))
     this.note(this.sealsMissing(parts))
@@ -119,8 +124,8 @@ export class ScriptedModel {
     return [{ reasoning: `This is step ${step + 1}.`, seal }]
   }
 
-  /** Which step is next when so much has been answered; behind the last one where all has. */
-  private stepBehind(parts: readonly HeardPart[]): number {
+  /** The index of the next step after this many results; beyond the last step if all are answered. */
+  private stepBehind(parts: readonly ReceivedPart[]): number {
     const results = parts.filter(({ kind }) => kind === "result").length
     let calls = 0
     for (const [step, uses] of this.steps.entries()) {
@@ -130,10 +135,10 @@ export class ScriptedModel {
     return this.steps.length
   }
 
-  /** What a vendor signed it wants to see again, as long as the conversation goes on. */
-  private sealsMissing(parts: readonly HeardPart[]): string[] {
-    const told = parts.map((part) => ("seal" in part ? part.seal : undefined))
-    const missing = [...this.seals].filter((seal) => !told.includes(seal))
+  /** A vendor expects its signatures back while the conversation continues. */
+  private sealsMissing(parts: readonly ReceivedPart[]): string[] {
+    const sealsIn = parts.map((part) => ("seal" in part ? part.seal : undefined))
+    const missing = [...this.seals].filter((seal) => !sealsIn.includes(seal))
     return missing.map((seal) => `the signature ${seal} has not come back`)
   }
 

@@ -1,4 +1,4 @@
-// What the agents are run against: a scripted model for each protocol, and a gateway before them.
+// The stage of the agents: a scripted model for each protocol behind a gateway.
 import { modelOf } from "../matrix/axes.ts"
 import { gatewayConfig, SERVED } from "../matrix/gateway-config.ts"
 import { RunningGateway } from "../stage/gateway.ts"

@@ -1,8 +1,8 @@
-// A wire between an agent and the gateway that passes every byte as it is, and reads along what was lost.
+// A proxy between an agent and the gateway that passes every byte unchanged and records the reported losses.
 import { connect, createServer, type Server, type Socket } from "node:net"
 
 export class LossTap {
-  /** Where in the agent's requests something was lost. */
+  /** The paths of losses in the agent's requests. */
   readonly losses = new Set<string>()
   private readonly sockets = new Set<Socket>()
 

@@ -1,7 +1,7 @@
-// What every agent is asked to do, and what a model has to call for it to be done.
+// The task of every agent, and the tool calls that complete it.
 import type { JsonObject } from "../matrix/conversation.ts"
 
-/** What lies in the folder that an agent works in. */
+/** The files of the folder that an agent works in. */
 export const FILES = {
   "greeting.txt": "Hello, wolrd.\n",
   "notes.txt": "The greeting is meant for the whole world.\n",
@@ -18,8 +18,8 @@ export const ANSWER = "The greeting is mended."
 export interface ToolUse {
   readonly tool: string
   readonly arguments: JsonObject
-  /** What its result must tell, or it belongs to another call. */
-  readonly tells: string
+  /** A text in its result, by which the result is matched with the call. */
+  readonly resultText: string
 }
 
 /** The turns of a model: the calls of each are made at once, and the next one waits for their results. */

@@ -6,7 +6,7 @@ const MOST_FILES_PER_FOLDER = 20
 
 const CHAT_FOLDER = "protocols/chat"
 
-/** The protocols that clients speak to the gateway; the others are only spoken to providers. */
+/** Protocols of clients; the others are used only towards providers. */
 const CLIENT_PROTOCOLS = ["anthropic-messages", "gemini-generate", "openai-chat", "openai-responses"]
 const CHAT_PROTOCOLS = [...CLIENT_PROTOCOLS, "bedrock-converse"]
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { type SourceFile, sourceFiles } from "./sources.ts"
 import { filesByTypeName, typeNameViolations } from "./type-names.ts"
 
-test("every type name in src/ is defined in at most two files and says what the type holds", () => {
+test("every type name in src/ is defined in at most two files and is a precise noun", () => {
   const files = sourceFiles()
   expect(filesByTypeName(files).size).toBeGreaterThan(1000)
   expect(typeNameViolations(files)).toEqual([])

@@ -33,12 +33,12 @@ const sound = [
 ]
 const differences = (models: object[], file = acme()) => compare([file], readFacts({ models }))
 
-describe("a refresh", () => {
-  test("a refresh is silent where the facts say the same in other digits, and about limits of other hosts", () => {
+describe("a catalogue refresh", () => {
+  test("a refresh reports nothing for equal facts in other digits, nor for limits of other hosts", () => {
     expect(differences(sound)).toEqual([])
   })
 
-  test("a refresh tells prices, limits, what is gone and what is new", () => {
+  test("a refresh reports changed prices and limits, removed models and new models", () => {
     const facts = [
       fact("acme", "chat-1", { contextWindow: 2000, pricing: { input: "0.8", cacheRead: "0.1" } }),
       fact("acme", "chat-2", { pricing: { input: "3" } }),
@@ -53,14 +53,14 @@ describe("a refresh", () => {
     ])
   })
 
-  test("a refresh takes a host's other price over as that host's own", () => {
+  test("a refresh records another host's price as that host's own", () => {
     const file = acme()
     for (const { apply } of differences([fact("host", "acme/Chat-1", { pricing: { input: "0.5" } })], file)) apply?.()
     expect(file.models[0]?.pricing).toEqual({ input: "1", output: "2.50" })
     expect(file.models[0]?.targets[1]?.pricing).toEqual({ input: "0.5", output: "2.50" })
   })
 
-  test("a refresh reads the api.json of models.dev too", () => {
+  test("a refresh reads the api.json of models.dev as well", () => {
     const cost = { input: 0.075, output: 0.3, input_audio: 1 }
     const api = {
       togetherai: { models: { m: { cost, limit: { context: 9, output: 4 }, modalities: { output: ["text"] } } } },
@@ -77,7 +77,7 @@ describe("a refresh", () => {
     ])
   })
 
-  test("a refresh writes files that say what they said", () => {
+  test("a refresh writes files with the same content", () => {
     const folder = join(root, "src", "catalog", "models")
     for (const name of readdirSync(folder)) {
       const file = JSON.parse(readFileSync(join(folder, name), "utf8"))
@@ -86,7 +86,7 @@ describe("a refresh", () => {
   })
 })
 
-test("the page about models shows the catalogue's date, and its sources with theirs", () => {
+test("the models page shows the date of the catalogue and of its sources", () => {
   const page = readFileSync(join(root, "docs", "models.md"), "utf8")
   expect(page).toContain(`as of ${snapshot.date}`)
   for (const { name, date, licence } of snapshot.sources) expect(page).toContain(`| ${name} | ${date} | ${licence} |`)

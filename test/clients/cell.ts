@@ -1,4 +1,4 @@
-// One cell of the client matrix: a library, a model and a scenario, and what a driver reports of it.
+// One cell of the client matrix: a library, a model and a scenario, and the report of a driver.
 import type { ApiFamily, ScenarioCall } from "./scenarios.ts"
 
 /** One line that a driver prints. */

@@ -4,7 +4,7 @@ import { needsClients } from "../../scripts/client-imports.mjs"
 
 const root = join(import.meta.dir, "..", "..")
 
-test("a test file needs the client packages where it imports one, or a file that does", () => {
+test("a test file needs the client packages if it imports one, directly or through another file", () => {
   expect(needsClients(join(root, "test/end-to-end/vercel-ai.test.ts"))).toBe(true)
   expect(needsClients(join(root, "test/end-to-end/demo-openai-chat.test.ts"))).toBe(true)
   expect(needsClients(join(root, "test/matrix/matrix.test.ts"))).toBe(true)

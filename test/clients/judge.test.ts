@@ -12,7 +12,7 @@ function named(name: string): ClientScenario {
   return scenario
 }
 
-/** What a faultless library reports of a scenario that does not fail. */
+/** The report of a faultless library for a scenario that does not fail. */
 function faultless(scenario: ClientScenario): ClientObservation {
   const texts = scenario.steps.flatMap((step) => ("text" in step ? [step.text] : []))
   const last = texts.at(-1) ?? ""
@@ -33,7 +33,7 @@ describe("the judge of the client matrix", () => {
     expect(problemsOf(faultless(scenario), scenario)).toEqual([])
   })
 
-  test.each(answered)("reports an error, another text and another call in $name", (scenario) => {
+  test.each(answered)("an error, another text and another call in $name are reported", (scenario) => {
     const seen = faultless(scenario)
     const error = { class: "APIError", expectedClass: "no error", message: "broken" }
     const call = { name: "get_weather", arguments: { city: "Oslo" } }
@@ -42,21 +42,21 @@ describe("the judge of the client matrix", () => {
     }
   })
 
-  test("reports a stream that comes whole, or whose pieces are not the answer", () => {
+  test("a stream that arrives whole, or whose pieces are not the answer, is reported", () => {
     const scenario = named("streamed text")
     const seen = faultless(scenario)
     expect(problemsOf({ ...seen, pieces: [seen.texts?.[0] ?? ""] }, scenario)).toHaveLength(1)
     expect(problemsOf({ ...seen, pieces: ["Hello, ", "nobody."] }, scenario)).toHaveLength(1)
   })
 
-  test("reports missing thoughts only where the library has a place for them", () => {
+  test("missing thoughts are reported only if the library can show them", () => {
     const scenario = named("thinking")
     const { reasoning: _, ...seen } = faultless(scenario)
     expect(problemsOf({ ...seen, reasoning: "" }, scenario)).toHaveLength(1)
     expect(problemsOf(seen, scenario)).toEqual([])
   })
 
-  test("reports a failure without an error, of another class, status or message", () => {
+  test("a failure without an error, or with another class, status or message, is reported", () => {
     const scenario = named("wrong key")
     const expectedClass = "AuthenticationError"
     const error = { class: expectedClass, expectedClass, status: 401, message: "Unknown API key." }

@@ -1,4 +1,4 @@
-// Compares what a driver reports of one cell with what its scenario expects.
+// Compares a driver's report of one cell with its scenario.
 import { isDeepStrictEqual } from "node:util"
 import type { ClientObservation } from "./cell.ts"
 import { thoughtOf } from "./scenario-host.ts"

@@ -2,7 +2,7 @@
 // and the gateway's configuration for them. All are served by one scripted host.
 import { CREDENTIAL } from "../matrix/gateway-config.ts"
 
-/** A model's id, and the protocols its provider speaks, best first. */
+/** A model's id, and the protocols of its provider, best first. */
 export const models = {
   "openai/gpt-5": ["openai-responses", "openai-chat"],
   "anthropic/claude-sonnet-4.5": ["anthropic-messages"],

@@ -70,21 +70,20 @@ async function drive(language: string, { words }: DriverCommand): Promise<void> 
   }
 }
 
-/** What the drivers are told: the asking side of each scenario, with each model it is held with. */
+/** The drivers' input: the client's side of each scenario, with each model. */
 function cells(): object[] {
   const chosen = scenarios.filter(({ name }) => name.includes(flags.scenario ?? ""))
-  return chosen.flatMap(({ name, steps: _, failure, ...asked }) => {
+  return chosen.flatMap(({ name, steps: _, failure, ...question }) => {
     const cause = failure?.cause
     const names = cause === "unknown model" ? [UNKNOWN_MODEL] : Object.keys(models)
     const key = cause === "wrong key" ? gateway.key.replace(/.{6}$/, "000000") : gateway.key
     const wanted = names.filter((model) => cause === "unknown model" || model.includes(flags.model ?? ""))
     return wanted
       .slice(0, cause === "wrong key" ? 1 : undefined)
-      .map((model) => ({ model, scenario: name, key, ...asked, failure: cause }))
+      .map((model) => ({ model, scenario: name, key, ...question, failure: cause }))
   })
 }
 
-/** Whether it passes. */
 function settle(observation: ClientObservation): boolean {
   const tag = cellTag(observation)
   const scenario = scenarios.find(({ name }) => name === observation.scenario)

@@ -1,18 +1,18 @@
-// One scripted host that speaks every upstream protocol: it knows a request's cell by the tag in the first prompt, gives
-// the next answer of the cell's scenario, and records what is wrong with what it was sent.
+// One scripted host for every upstream protocol: it finds a request's cell by the tag in the first prompt, sends the
+// next answer of the cell's scenario, and records faults in the request.
 import { createHash } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { UpstreamProtocol } from "../matrix/axes.ts"
-import type { HeardPart, MatrixToolCall, ReceivedConversation, ScriptedAnswer } from "../matrix/conversation.ts"
-import { REASONING_ID } from "../matrix/upstreams/openai-responses-heard.ts"
+import type { MatrixToolCall, ReceivedConversation, ReceivedPart, ScriptedAnswer } from "../matrix/conversation.ts"
+import { REASONING_ID } from "../matrix/upstreams/openai-responses-request.ts"
 import type { EventBytes, RequestTarget, UpstreamFormat } from "../matrix/upstreams/upstream-format.ts"
+import { upstreamFormats } from "../matrix/upstreams/upstream-formats.ts"
 import { brokenRules } from "../matrix/upstreams/vendor-rules.ts"
-import { voices } from "../matrix/upstreams/voices.ts"
 import { members, parsed, text, type WireMembers } from "../matrix/wire.ts"
 import { tagIn } from "./cell.ts"
 import { type ClientScenario, REFUSAL, type ScenarioCall, scenarios, toolResult } from "./scenarios.ts"
 
-/** What the ids of all scripted answers have in common: responses, chat completions, messages, Gemini's. */
+/** The common prefix of the ids of scripted answers: responses, chat completions, messages, Gemini's. */
 const SHARED_IDS = /0a1b2c|AbC123|AbCdEf|mOsAaf/g
 
 /** Whether a request asks to see thoughts; hosts of open models always show them. */
@@ -36,17 +36,17 @@ export function thoughtOf(step: number): string {
   return `Thought number ${step + 1}.`
 }
 
-interface HeardRequest {
-  readonly voice: UpstreamFormat
+interface ReceivedScenario {
+  readonly format: UpstreamFormat
   readonly addressed: RequestTarget
   readonly body: WireMembers
-  readonly heard: ReceivedConversation
+  readonly received: ReceivedConversation
   readonly tag: string
   readonly scenario: ClientScenario
 }
 
 export class ScenarioHost {
-  /** What is wrong with the requests of a cell, by its tag. */
+  /** The faults in the requests of a cell, by its tag. */
   readonly faults = new Map<string, Set<string>>()
   private answers = 0
 
@@ -73,36 +73,36 @@ export class ScenarioHost {
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const pieces: Buffer[] = []
     for await (const piece of request) pieces.push(piece)
-    const heard = readRequest(request.url ?? "", Buffer.concat(pieces).toString())
-    if (typeof heard === "string") {
-      this.note("no cell", [heard])
+    const received = readRequest(request.url ?? "", Buffer.concat(pieces).toString())
+    if (typeof received === "string") {
+      this.note("no cell", [received])
       response.writeHead(404, { "content-type": "application/json" }).end("{}")
       return
     }
-    const { voice, scenario, tag } = heard
-    this.note(tag, requestFaults(heard))
-    if (scenario.failure?.cause === "refused by the provider") return refuse(response, voice.protocol)
-    await this.answer(heard, response)
+    const { format, scenario, tag } = received
+    this.note(tag, requestFaults(received))
+    if (scenario.failure?.cause === "refused by the provider") return refuse(response, format.protocol)
+    await this.answer(received, response)
   }
 
-  private async answer(request: HeardRequest, response: ServerResponse): Promise<void> {
-    const { voice, addressed, body, scenario } = request
+  private async answer(request: ReceivedScenario, response: ServerResponse): Promise<void> {
+    const { format, addressed, body, scenario } = request
     const answer = nextAnswer(request)
     // Stored items are found again by their ids, and some libraries take two answers of one id for one.
     const number = (++this.answers).toString(16).padStart(6, "0")
     const own = (bytes: EventBytes) => (typeof bytes === "string" ? bytes.replaceAll(SHARED_IDS, number) : bytes)
     if (!addressed.stream) {
       response.writeHead(200, { "content-type": "application/json" })
-      response.end(own(JSON.stringify(voice.whole(answer, body))))
+      response.end(own(JSON.stringify(format.whole(answer, body))))
       return
     }
-    response.writeHead(200, { "content-type": voice.contentType })
-    const { events, untilLastPiece } = voice.stream(answer, body)
+    response.writeHead(200, { "content-type": format.contentType })
+    const { events, untilLastPiece } = format.stream(answer, body)
     const breaks = scenario.failure?.cause === "broken stream"
     for (const event of breaks ? events.slice(0, untilLastPiece) : events) response.write(own(event))
     // So that the pieces have arrived when the stream breaks.
     if (breaks) await Bun.sleep(20)
-    response.end(breaks ? voice.errorEvent : undefined)
+    response.end(breaks ? format.errorEvent : undefined)
   }
 
   private note(tag: string, faults: readonly string[]): void {
@@ -113,16 +113,16 @@ export class ScenarioHost {
 }
 
 /** The request with its cell, or what is wrong with it. */
-function readRequest(path: string, raw: string): HeardRequest | string {
+function readRequest(path: string, raw: string): ReceivedScenario | string {
   const body = members(parsed(raw.replace(/rs_[0-9a-f]{6}3d4e5f/g, REASONING_ID)))
-  for (const voice of Object.values(voices)) {
-    const addressed = voice.addressed(path, body)
+  for (const format of Object.values(upstreamFormats)) {
+    const addressed = format.addressed(path, body)
     if (!addressed) continue
-    const heard = voice.heard(body, addressed)
+    const received = format.parseRequest(body, addressed)
     const tag = tagIn(raw)
     const scenario = scenarios.find(({ name }) => tag?.endsWith(`| ${name}]`))
     if (tag === undefined || !scenario) return `a request of no cell: ${raw.slice(0, 200)}`
-    return { voice, addressed, body, heard, tag, scenario }
+    return { format, addressed, body, received, tag, scenario }
   }
   return `a call to ${path}, which generates nothing`
 }
@@ -131,9 +131,9 @@ function stepOf({ turns }: ReceivedConversation): number {
   return turns.filter(({ by }) => by === "assistant").length
 }
 
-function nextAnswer(request: HeardRequest): ScriptedAnswer {
-  const { scenario, heard } = request
-  const step = stepOf(heard)
+function nextAnswer(request: ReceivedScenario): ScriptedAnswer {
+  const { scenario, received } = request
+  const step = stepOf(received)
   const next = scenario.steps[step]
   const thoughts = showsThoughts(request) ? [{ reasoning: thoughtOf(step), seal: sealOf(request.tag, step) }] : []
   if (!next) return { parts: [{ text: `The scenario has no answer number ${step + 1}.` }], finish: "stop" }
@@ -141,8 +141,8 @@ function nextAnswer(request: HeardRequest): ScriptedAnswer {
   return { parts: [...thoughts, ...callsOf(request, step).map((call) => ({ call }))], finish: "tool-calls" }
 }
 
-function showsThoughts({ voice, body, scenario }: HeardRequest): boolean {
-  return scenario.thinking && SHOWS_THOUGHTS[voice.protocol](body)
+function showsThoughts({ format, body, scenario }: ReceivedScenario): boolean {
+  return scenario.thinking && SHOWS_THOUGHTS[format.protocol](body)
 }
 
 /** A signature as vendors write them: base64. */
@@ -150,38 +150,38 @@ function sealOf(tag: string, step: number): string {
   return createHash("sha512").update(`${tag} ${step}`).digest("base64")
 }
 
-function callsOf({ scenario, tag }: HeardRequest, step: number): (MatrixToolCall & ScenarioCall)[] {
+function callsOf({ scenario, tag }: ReceivedScenario, step: number): (MatrixToolCall & ScenarioCall)[] {
   const uses = scenario.steps[step]
   const cell = createHash("sha256").update(tag).digest("hex").slice(0, 12)
   return uses && "calls" in uses ? uses.calls.map((use, at) => ({ id: `call_${cell}_${step}_${at}`, ...use })) : []
 }
 
-/** What a vendor would refuse, and what a model would be confused by. */
-function requestFaults(request: HeardRequest): string[] {
-  const { voice, heard, body, scenario } = request
-  const parts = heard.turns.flatMap((turn) => turn.parts)
-  const done = stepOf(heard)
+/** Faults that a vendor would reject or that would confuse a model. */
+function requestFaults(request: ReceivedScenario): string[] {
+  const { format, received, body, scenario } = request
+  const parts = received.turns.flatMap((turn) => turn.parts)
+  const done = stepOf(received)
   const given = scenario.steps.slice(0, done).flatMap((step) => ("text" in step ? [step.text] : []))
-  const told = heard.turns.filter(({ by }) => by === "assistant")
+  const answers = received.turns.filter(({ by }) => by === "assistant")
   // Some libraries send the pieces of a stream back as they came.
-  const texts = told.map((turn) => turn.parts.map((part) => (part.kind === "text" ? part.text : "")).join(""))
+  const texts = answers.map((turn) => turn.parts.map((part) => (part.kind === "text" ? part.text : "")).join(""))
   return [
-    ...brokenRules(voice.protocol, { heard, body }),
+    ...brokenRules(format.protocol, { received, body }),
     ...given.filter((each) => !texts.includes(each)).map((each) => `the answer “${each}” has not come back`),
     ...wrongResults(parts, request),
     ...missingSeals(parts, request),
   ]
 }
 
-function wrongResults(parts: readonly HeardPart[], request: HeardRequest): string[] {
-  const calls = Array.from({ length: stepOf(request.heard) }, (_, step) => callsOf(request, step)).flat()
-  const heard = parts.flatMap((part) => (part.kind === "call" ? [part.call] : []))
-  if (heard.length !== calls.length) return [`${calls.length} calls were made, ${heard.length} have come back`]
+function wrongResults(parts: readonly ReceivedPart[], request: ReceivedScenario): string[] {
+  const calls = Array.from({ length: stepOf(request.received) }, (_, step) => callsOf(request, step)).flat()
+  const received = parts.flatMap((part) => (part.kind === "call" ? [part.call] : []))
+  if (received.length !== calls.length) return [`${calls.length} calls were made, ${received.length} have come back`]
   const results = parts.flatMap((part) => (part.kind === "result" ? [part] : []))
   return calls.flatMap((call, index) => {
-    const again = heard[index]
+    const again = received[index]
     // Google gives calls no ids, and some of its libraries drop those of others: then they go by their order.
-    const isNameless = request.voice.protocol === "gemini-generate" || again?.id.startsWith("call_unnamed_")
+    const isNameless = request.format.protocol === "gemini-generate" || again?.id.startsWith("call_unnamed_")
     const isSame = isNameless || again?.id === call.id
     if (!again || !isSame || again.name !== call.name || !Bun.deepEquals(again.arguments, call.arguments))
       return [`the call ${JSON.stringify(call)} came back as ${JSON.stringify(again)}`]
@@ -191,13 +191,15 @@ function wrongResults(parts: readonly HeardPart[], request: HeardRequest): strin
 }
 
 /** Within a run of tool turns the vendors want their signatures back. */
-function missingSeals(parts: readonly HeardPart[], request: HeardRequest): string[] {
-  const { scenario, heard, tag, voice } = request
-  if (scenario.tools.length === 0 || voice.protocol === "openai-chat" || !showsThoughts(request)) return []
+function missingSeals(parts: readonly ReceivedPart[], request: ReceivedScenario): string[] {
+  const { scenario, received, tag, format } = request
+  if (scenario.tools.length === 0 || format.protocol === "openai-chat" || !showsThoughts(request)) return []
   // Some libraries decode a signature, and send it back in the other alphabet of base64.
-  const told = parts.map((part) => ("seal" in part ? part.seal?.replaceAll("-", "+").replaceAll("_", "/") : undefined))
-  return Array.from({ length: stepOf(heard) }, (_, step) => step)
-    .filter((step) => !told.includes(sealOf(tag, step)))
+  const returned = parts.map((part) =>
+    "seal" in part ? part.seal?.replaceAll("-", "+").replaceAll("_", "/") : undefined,
+  )
+  return Array.from({ length: stepOf(received) }, (_, step) => step)
+    .filter((step) => !returned.includes(sealOf(tag, step)))
     .map((step) => `the signature of answer ${step + 1} has not come back`)
 }
 

@@ -1,12 +1,12 @@
-// The conversations that every library holds with every model: what is asked, what the model answers step by step, or
-// how the call fails. A driver reads the asking side, the scripted host the answering side, the judge both.
+// The conversations that every library holds with every model: the requests, the model's answers step by step, or the
+// failure. A driver reads the client's side, the scripted host the model's side, the judge both.
 import type { JsonObject, MatrixTool } from "../matrix/conversation.ts"
 
 export interface ClientScenario {
   readonly name: string
   readonly stream: boolean
   readonly thinking: boolean
-  /** What the user says; a second prompt continues the conversation behind the answer to the first. */
+  /** The user's prompts; a second one continues the conversation after the answer to the first. */
   readonly prompts: readonly string[]
   readonly tools: readonly MatrixTool[]
   /** The model's answers in order; an answer with calls is followed by one that has their results. */

@@ -1,4 +1,4 @@
-// The codecs of vectors against recorded exchanges.
+// The embedding codecs against recorded exchanges.
 import { expect } from "bun:test"
 import { floatsOf } from "../../src/canonical/embedding.ts"
 import { isObject, type JsonObject } from "../../src/canonical/json.ts"
@@ -25,19 +25,19 @@ const exchanges = () => ["embeddings", "embedContent", "invoke"].flatMap(recordi
 
 const upstreamOf = (recording: RecordedExchange) => codecs.embedding?.upstream.get(protocolOf(recording))
 
-function askedFor(body: JsonObject = {}): number {
+function countInputs(body: JsonObject = {}): number {
   if (Array.isArray(body.requests)) return body.requests.length
   const several = body.input ?? body.texts
   return Array.isArray(several) ? several.length : 1
 }
 
-recorded("a recorded answer has a vector for each input, of the size asked for", () => {
+recorded("a recorded answer has a vector of the requested size for each input", () => {
   const whole = exchanges().filter(({ status }) => status === 200)
   expect(whole.length).toBeGreaterThan(10)
   for (const recording of whole) {
     const { request, response, source } = recording
     const decoded = isObject(response.body) ? upstreamOf(recording)?.decodeResponse(response.body) : undefined
-    expect([source, decoded?.vectors.length]).toEqual([source, askedFor(request?.body)])
+    expect([source, decoded?.vectors.length]).toEqual([source, countInputs(request?.body)])
     const { dimensions, output_dimension, outputDimensionality } = request?.body ?? {}
     const size = dimensions ?? output_dimension ?? outputDimensionality
     for (const vector of decoded?.vectors ?? []) {
@@ -48,21 +48,21 @@ recorded("a recorded answer has a vector for each input, of the size asked for",
   }
 })
 
-recorded("what a recorded answer says was used is read, and nothing where it says nothing", () => {
+recorded("the usage of a recorded answer is read, and none if it reports none", () => {
   for (const recording of exchanges()) {
     const { response, status, source } = recording
     if (status !== 200 || !isObject(response.body)) continue
     const { usage, usageMetadata } = response.body
-    const tells = isObject(usage) ? (usage.prompt_tokens ?? usage.total_tokens) : undefined
-    const told = isObject(usageMetadata) ? usageMetadata.promptTokenCount : tells
+    const openaiTokens = isObject(usage) ? (usage.prompt_tokens ?? usage.total_tokens) : undefined
+    const reportedTokens = isObject(usageMetadata) ? usageMetadata.promptTokenCount : openaiTokens
     expect([source, upstreamOf(recording)?.decodeResponse(response.body)?.usage?.input]).toEqual([
       source,
-      told as number,
+      reportedTokens as number,
     ])
   }
 })
 
-recorded("a recorded error is read, and is not the caller's doing where a model is not found", () => {
+recorded("a recorded error is read, and an unknown upstream model is not the caller's error", () => {
   const failed = exchanges().filter(({ status }) => status >= 400)
   expect(failed.length).toBeGreaterThan(2)
   for (const recording of failed) {

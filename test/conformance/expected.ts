@@ -1,5 +1,5 @@
-// What was used in recorded exchanges and why their streams ended: figures that were worked out by hand from each
-// vendor's own report, once, and are held to since. The exchanges themselves are not part of this repository.
+// Usage and finish reasons of recorded exchanges, worked out by hand from each vendor's own report. The exchanges are
+// not part of this repository.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Usage } from "../../src/canonical/usage.ts"
@@ -7,7 +7,7 @@ import type { Usage } from "../../src/canonical/usage.ts"
 export interface ExpectedUsage {
   readonly endpoint: string
   readonly provider: string
-  /** Where it was recorded, and which exchange of those there. */
+  /** The file of the recording, and the exchange in it. */
   readonly source: string
   readonly exchange: number
   readonly usage: Usage

@@ -1,4 +1,4 @@
-// What Gemini really said, on its own host and on Vertex: it passes, reads and counts as it should.
+// Recorded Gemini exchanges, of its own host and of Vertex, through relay, decoding and counting.
 import { expect } from "bun:test"
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
 import type { StreamEvent } from "../../src/canonical/chat/stream-event.ts"
@@ -17,7 +17,7 @@ const streamed = recordings("streamGenerateContent")
 const all = [...answers, ...counted, ...streamed]
 const good = all.filter(({ status }) => status === 200)
 
-/** Some streams were kept as their events only, some by a client that asked for an array. */
+/** Some streams were recorded as events only, some in array form. */
 function chunksOf({ body }: { readonly body: Json }): JsonObject[] | undefined {
   const kept = Array.isArray(body) ? body : isObject(body) ? body.chunks : undefined
   if (!Array.isArray(kept)) return undefined
@@ -58,12 +58,12 @@ function decode(pieces: readonly string[]): StreamEvent[] {
   return [...frames.flatMap((frame) => observer.push(frame)), ...observer.finish()]
 }
 
-const bare = (said: string) => said.replace(/"modelVersion":\s*"[^"]*"/g, '"modelVersion":""').trim()
+const bare = (json: string) => json.replace(/"modelVersion":\s*"[^"]*"/g, '"modelVersion":""').trim()
 
-/** What the specification, or that accounts are shared, makes us refuse where the vendor does not. */
+/** Members that the vendor accepts and the gateway rejects, by the specification or because accounts are shared. */
 const OURS = /names an object of the provider's account|`tools` must be an array/
 
-recorded("every recorded request that the vendor took passes our checks", () => {
+recorded("every recorded request that the vendor accepted passes the gateway's checks", () => {
   expect(good.length).toBeGreaterThan(100)
   const refused = good.flatMap(({ source, request }) => {
     const { url, body } = request ?? {}
@@ -89,7 +89,7 @@ recorded("every recorded stream is read to its end", () => {
   }
 })
 
-recorded("every recorded stream passes with nothing but the model changed, as events and as an array", () => {
+recorded("every recorded stream passes with only the model changed, as events and as an array", () => {
   for (const { source, text } of streams) {
     expect([source, bare(relay(text, "events"))]).toEqual([source, bare(text)])
     const data = text.match(/(?<=^data: ).*$/gm) ?? []
@@ -97,7 +97,7 @@ recorded("every recorded stream passes with nothing but the model changed, as ev
   }
 })
 
-recorded("no recorded stream says anything else when its bytes are cut elsewhere", () => {
+recorded("every recorded stream is read alike at any cut of its bytes", () => {
   for (const { text } of streams) {
     const whole = JSON.stringify(decode([text]))
     for (const size of [1, 7, 100]) {
@@ -106,7 +106,7 @@ recorded("no recorded stream says anything else when its bytes are cut elsewhere
   }
 })
 
-recorded("every recorded answer passes with nothing but the model changed", () => {
+recorded("every recorded answer passes with only the model changed", () => {
   expect(unary.length).toBeGreaterThan(90)
   for (const { source, body, text } of unary) {
     const operation = body.totalTokens === undefined ? "generateContent" : "countTokens"
@@ -133,7 +133,7 @@ recorded("the buckets of every recorded usage add up to its total", () => {
   expect(seen).toBeGreaterThan(150)
 })
 
-recorded("every recorded error is read for what it is", () => {
+recorded("every recorded error gets its right code", () => {
   const bad = all.filter(({ status }) => status >= 400)
   expect(bad.length).toBeGreaterThan(3)
   const codes: Record<number, string> = {

@@ -8,17 +8,17 @@ import { recorded, recordings } from "./recorded.ts"
 const upstream = codecs.image?.upstream.get(openaiImages.id)
 const ingress = codecs.image?.ingress.get(openaiImages.id)
 
-recorded("a recorded request is read, and written again as it was", () => {
-  const asked = recordings("images").flatMap(({ request }) => (isObject(request?.body) ? [request.body] : []))
-  expect(asked.length).toBeGreaterThan(2)
-  for (const body of asked) {
+recorded("a recorded request is decoded and encoded unchanged", () => {
+  const bodies = recordings("images").flatMap(({ request }) => (isObject(request?.body) ? [request.body] : []))
+  expect(bodies.length).toBeGreaterThan(2)
+  for (const body of bodies) {
     const read = ingress?.decodeRequest(body)
     const model = String(body.model)
     expect(read && upstream?.encodeRequest(read, { model, returnsText: false, losses: [] })).toEqual(body)
   }
 })
 
-recorded("a recorded answer has the images asked for, and its error is the caller's", () => {
+recorded("a recorded answer has the requested images, and its error is the caller's", () => {
   for (const { status, request, response, source } of recordings("images")) {
     if (!isObject(response.body)) continue
     if (status >= 400) {

@@ -1,5 +1,5 @@
-// Open Responses' cases over HTTP, written from its published description: over an upstream that has the interface, and
-// over two that have another. Where the description is at hand, every answer and every event must fit it.
+// The cases of the Open Responses specification over HTTP: over an upstream of the same protocol and over two of
+// others. If the OpenAPI description is available, every answer and every event must match it.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -16,11 +16,11 @@ const description = existsSync(path) ? new DescriptionCheck(JSON.parse(readFileS
 if (!description) console.warn(`No description at ${path}: answers are not checked against it.`)
 
 /**
- * Members beside those that are described are an implementer's own; and of a format's schema the description of
+ * Undescribed members are an implementer's own; and of a format's schema the description of
  * 2026-04-24 says that it is null.
  */
 function faults(value: Json, schema: string): string[] {
-  const isNone = (fault: string) => fault.endsWith(": nobody knows it") || /\.text\.format\.schema: must be/.test(fault)
+  const isNone = (fault: string) => fault.endsWith(": unknown member") || /\.text\.format\.schema: must be/.test(fault)
   return description?.faults(value, schema).filter((fault) => !isNone(fault)) ?? []
 }
 
@@ -127,7 +127,7 @@ function textOf(response: Json | undefined): string {
   return parts.map(({ text = "" }) => text).join("")
 }
 
-/** How many tokens the model heard. */
+/** The number of tokens in the model's input. */
 function spent({ usage }: JsonObject): number {
   return (usage as { input_tokens: number }).input_tokens
 }
@@ -153,7 +153,7 @@ for (const { name } of HOSTS) {
       expect(textOf(response)).toMatch(/\S/)
     })
 
-    test("a stream: its deltas are its text, and its last event is the whole response", async () => {
+    test("a stream's deltas are its text, and its last event is the whole response", async () => {
       const events = await streamed({ model, input: "Count to five." })
       const deltas = events.flatMap(({ type, delta }) => (type === "response.output_text.delta" ? String(delta) : []))
       expect(deltas.length).toBeGreaterThan(1)
@@ -163,7 +163,7 @@ for (const { name } of HOSTS) {
       expect(faults(last?.response ?? null, "ResponseResource")).toEqual([])
     })
 
-    test("instructions, as a member and as messages of the system and the developer", async () => {
+    test("instructions are accepted as a member and as system and developer messages", async () => {
       const bare = await answered({ model, input: "Hello?" })
       const member = await answered({ model, input: "Hello?", instructions: "Speak like a pirate, always." })
       expect(spent(member)).toBeGreaterThan(spent(bare))
@@ -176,26 +176,26 @@ for (const { name } of HOSTS) {
       }
     })
 
-    test("a tool is called, whole and streamed, and its result answered, by items and by id", async () => {
-      const asked = { model, input: WEATHER_QUESTION, tools: [WEATHER] }
-      const events = await streamed(asked)
+    test("a tool is called, whole and streamed, and its result is answered, by items and by id", async () => {
+      const request = { model, input: WEATHER_QUESTION, tools: [WEATHER] }
+      const events = await streamed(request)
       expect(events.some(({ type }) => type === "response.function_call_arguments.done")).toBe(true)
-      const response = await answered(asked)
+      const response = await answered(request)
       const [call] = itemsOf(response, "function_call")
       expect(call).toMatchObject({ name: "get_weather", status: "completed" })
       expect(JSON.parse(String(call?.arguments))).toHaveProperty("city")
       const result = { type: "function_call_output", call_id: call?.call_id ?? "", output: '{"celsius":-3}' }
       const question = { type: "message", role: "user", content: WEATHER_QUESTION }
       const output = (response.output ?? []) as Json[]
-      const byItems = await answered({ ...asked, input: [question, ...output, result] })
-      const byId = await answered({ ...asked, input: [result], previous_response_id: response.id ?? null })
+      const byItems = await answered({ ...request, input: [question, ...output, result] })
+      const byId = await answered({ ...request, input: [result], previous_response_id: response.id ?? null })
       for (const next of [byItems, byId]) {
         expect(itemsOf(next, "function_call")).toEqual([])
         expect(textOf(next)).toContain("-3")
       }
     })
 
-    test("an image is seen", async () => {
+    test("an image in the request is accepted", async () => {
       const content = [
         { type: "input_text", text: "What is this?" },
         { type: "input_image", detail: "auto", image_url: `data:image/png;base64,${PNG}` },
@@ -204,11 +204,11 @@ for (const { name } of HOSTS) {
       expect(textOf(response)).toContain("You showed an image")
     })
 
-    test("several turns, by items and by id, are the same to the model", async () => {
+    test("several turns reach the model alike by items and by id", async () => {
       const first = await answered({ model, input: "My name is Alice." })
-      const [said] = itemsOf(first, "message")
+      const [message] = itemsOf(first, "message")
       const next = { type: "message", role: "user", content: "What is my name?" }
-      const input = [{ type: "message", role: "user", content: "My name is Alice." }, said ?? null, next]
+      const input = [{ type: "message", role: "user", content: "My name is Alice." }, message ?? null, next]
       const byItems = await answered({ model, input })
       const byId = await answered({ model, input: [next], previous_response_id: first.id ?? null })
       expect(byId).toMatchObject({ previous_response_id: first.id, store: true })
@@ -216,7 +216,7 @@ for (const { name } of HOSTS) {
       expect(textOf(byId)).toBe(textOf(byItems))
     })
 
-    test("an answer in a form that was asked for", async () => {
+    test("an answer has the requested format", async () => {
       const schema = {
         type: "object",
         properties: { city: { type: "string" }, celsius: { type: "number" } },
@@ -230,7 +230,7 @@ for (const { name } of HOSTS) {
       expect(response.text).toMatchObject({ format: { type: "json_schema", name: "weather" } })
     })
 
-    test("reasoning comes as an item, and goes back as one", async () => {
+    test("reasoning is returned as an item and accepted back as one", async () => {
       const thinking = {
         model,
         reasoning: { effort: "low", summary: "auto" },
@@ -242,7 +242,7 @@ for (const { name } of HOSTS) {
       await answered({ ...thinking, input: "Double it.", previous_response_id: last.id ?? null })
     })
 
-    test("a limit leaves a response incomplete", async () => {
+    test("an output limit makes a response incomplete", async () => {
       const events = await streamed({ model, input: "Tell a long story.", max_output_tokens: 16 })
       expect(events.at(-1)).toMatchObject({
         type: "response.incomplete",
@@ -252,7 +252,7 @@ for (const { name } of HOSTS) {
   })
 }
 
-describe("errors", () => {
+describe("errors have the shape of the Open Responses specification", () => {
   const model = "test/relayed"
   const cases: [string, JsonObject, object][] = [
     ["no model", { input: "hi" }, { status: 400, code: "missing_parameter", param: "model" }],

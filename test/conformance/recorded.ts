@@ -20,7 +20,7 @@ const available = existsSync(folder)
 if (!available)
   console.warn(`No recordings at ${folder}: their tests are skipped. Set TRIVIUM_TEST_WIRE to their folder.`)
 
-/** Skipped where nobody has such recordings at hand. */
+/** Skipped without such recordings. */
 export const recorded = test.skipIf(!available)
 
 /** The exchanges of one interface with all providers, such as `chat`. */
@@ -44,7 +44,7 @@ export function streamText({ response: { body } }: RecordedExchange): string | u
   if (typeof body === "string") return body.includes("data:") ? encodeByteText(body) : undefined
   // A chunk that was kept as text was not JSON, which is the recorder's doing.
   if (!isObject(body) || !Array.isArray(body.chunks) || !body.chunks.every(isObject)) return undefined
-  // Some hold the streams of several turns, one behind the other.
+  // Some contain the streams of several turns, one after the other.
   const last = body.chunks.findIndex(({ type }) => typeof type === "string" && TERMINAL.includes(type))
   const chunks = last < 0 ? body.chunks : body.chunks.slice(0, last + 1)
   return encodeByteText(chunks.map(frameOf).join(""))
@@ -52,7 +52,7 @@ export function streamText({ response: { body } }: RecordedExchange): string | u
 
 const TERMINAL = ["message_stop", "response.completed", "response.incomplete", "response.failed"]
 
-/** Of some streams only the events were kept, not the frames they came in. */
+/** Some streams were recorded as events, without their frames. */
 function frameOf(chunk: JsonObject): string {
   const event = typeof chunk.type === "string" ? { event: chunk.type } : {}
   return encodeSse({ ...event, data: JSON.stringify(chunk) })

@@ -1,4 +1,4 @@
-// What real providers said, through each protocol that is relayed: it passes, reads and counts as it should.
+// Recorded exchanges of real providers through each relayed protocol: relay, decoding and counting.
 import { describe, expect, test } from "bun:test"
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
 import { grownPartKey, type StreamEvent } from "../../src/canonical/chat/stream-event.ts"
@@ -23,10 +23,10 @@ interface RecordingSuite {
   readonly headers: RequestEnvelope["headers"]
   /** Members of recorded requests that the gateway refuses on purpose. */
   readonly refused: readonly string[]
-  /** What stands in every answer of the protocol, and in every stream: some recordings are of others. */
+  /** A member of every answer of the protocol, and of every stream: some recordings are of other protocols. */
   readonly mark: string
   readonly streamMark: string
-  /** What a usage sums up to in the vendor's own words. */
+  /** The total of a usage in the vendor's own members. */
   total(usage: JsonObject): number | undefined
 }
 
@@ -82,7 +82,7 @@ function isMended(text: string): boolean {
   return text.split("event: message_start").length > 2 || rulesBroken(text).length > 0
 }
 
-/** What of the rules that the official clients rely on a stream breaks. */
+/** The rules of the official clients that a stream breaks. */
 function rulesBroken(text: string): string[] {
   const responses = [...text.matchAll(/^data: (\{.*"response": ?\{.*\})$/gm)].map(
     ([, data = ""]) => (JSON.parse(data) as { response?: { id?: string } }).response?.id,
@@ -121,12 +121,12 @@ function conforms(suite: RecordingSuite): void {
     return text === undefined ? [] : [{ source: recording.source, text }]
   })
 
-  recorded("every request that a provider took passes our checks, but for what is refused on purpose", () => {
+  recorded("every request that a provider accepted passes the gateway's checks, except for documented refusals", () => {
     expect(good.length).toBeGreaterThan(20)
     expect(good.flatMap((recording) => refusal(recording, suite))).toEqual([])
   })
 
-  recorded("every stream is read to its end, and passes with nothing but the model's name changed", () => {
+  recorded("every stream is read to its end and passes with only the model's name changed", () => {
     expect(streams.length).toBeGreaterThan(10)
     for (const { source, text } of streams) {
       const { passed, events } = relay(protocol, operation, [text])
@@ -138,7 +138,7 @@ function conforms(suite: RecordingSuite): void {
     }
   })
 
-  recorded("no stream says anything else when its bytes are cut elsewhere", () => {
+  recorded("every stream is read alike at any cut of its bytes", () => {
     for (const { text } of streams) {
       const whole = relay(protocol, operation, [text]).passed
       expect(relay(protocol, operation, text.split(/(?<=\n\n)/)).passed).toBe(whole)
@@ -149,7 +149,7 @@ function conforms(suite: RecordingSuite): void {
     }
   })
 
-  recorded("every whole answer passes with nothing but the model's name changed", () => {
+  recorded("every whole answer passes with only the model's name changed", () => {
     for (const recording of good) {
       const text = wholeText(recording)
       const outlined = text === undefined ? undefined : outlineJson(text)
@@ -159,12 +159,12 @@ function conforms(suite: RecordingSuite): void {
     }
   })
 
-  recorded("the buckets of every usage add up to what was reported", () => {
+  recorded("the buckets of every usage add up to the reported total", () => {
     const wrong = good.flatMap((recording) => {
       const { wire, decoded } = usageOf(recording, protocol, operation)
       if (!wire || !decoded) return []
       const total = suite.total(wire)
-      // A cache write that OpenRouter reports beside the prompt is in no total.
+      // A cache write that OpenRouter reports in addition to the prompt is in no total.
       const sums = [totalTokens(decoded), totalTokens({ ...decoded, cacheWrite: 0 })]
       return total === undefined || sums.includes(total) ? [] : [`${recording.source}: ${JSON.stringify(wire)}`]
     })
@@ -180,11 +180,12 @@ const PROTOCOLS: Readonly<Record<string, Protocol>> = {
   streamGenerateContent: geminiGenerate,
 }
 
-describe("worked out by hand", () => {
-  test("there are enough of them", () => expect(EXPECTED.length).toBeGreaterThan(100))
+describe("expectations worked out by hand", () => {
+  test("there are more than a hundred expectations worked out by hand", () =>
+    expect(EXPECTED.length).toBeGreaterThan(100))
 
   for (const { endpoint, provider, source, exchange, usage, finish } of EXPECTED) {
-    recorded(`${provider} ${endpoint}, ${source} ${exchange}`, () => {
+    recorded(`usage and finish are as worked out by hand: ${provider} ${endpoint}, ${source} ${exchange}`, () => {
       const found = recordings(endpoint).find(
         (each) => each.provider === provider && each.source.endsWith(source) && (each.n ?? 0) === exchange,
       )
@@ -228,7 +229,7 @@ function refusal({ source, request }: RecordedExchange, { protocol, headers, ref
   }
 }
 
-/** What passes of these bytes, and what was read in them. */
+/** The relayed bytes, and the events decoded from them. */
 function relay(protocol: Protocol, operation: string, pieces: readonly string[]) {
   const events: StreamEvent[] = []
   const lane = protocol.relayStream({ model: "a/b", reading: readingOf(operation) })
@@ -266,7 +267,7 @@ function usageOf(recording: RecordedExchange, protocol: Protocol, operation: str
   return { wire: isObject(body) && isObject(body.usage) ? body.usage : undefined, decoded }
 }
 
-/** The last usage a stream reports, over what the ones before it said. */
+/** The last usage of a stream, merged over the earlier ones. */
 function usageIn(text: string): JsonObject | undefined {
   let found: JsonObject | undefined
   for (const { data } of decodeSse().push(text)) {
@@ -285,8 +286,8 @@ function isOf(recording: RecordedExchange, { mark, streamMark }: RecordingSuite)
   return isObject(body) && body[mark] !== undefined && body.object !== "thread.message" && body.status !== "failed"
 }
 
-function nameless(said: string): string {
-  return said
+function nameless(json: string): string {
+  return json
     .replace(/"model":\s*"[^"]*"/g, '"model":""')
     .replace(/data: \[DONE\]\s*$/, "")
     .trim()

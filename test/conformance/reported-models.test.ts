@@ -1,4 +1,4 @@
-// The models that real providers said they answered with: none of them is taken for another than the one asked for.
+// The model names that real providers reported: none is mistaken for a model other than the requested one.
 import { expect } from "bun:test"
 import { bundledModels } from "../../src/catalog/bundled-models.ts"
 import { Catalog } from "../../src/catalog/catalog.ts"
@@ -9,7 +9,7 @@ const PROVIDERS: Readonly<Record<string, string>> = { gemini: "google" }
 const ENDPOINTS = ["chat", "responses", "messages", "generateContent", "streamGenerateContent"]
 const catalog = new Catalog(bundledModels())
 
-function askedFor({ provider, request }: RecordedExchange) {
+function findTarget({ provider, request }: RecordedExchange) {
   const [, inPath] = /models\/([^:/]+):/.exec(request?.url ?? "") ?? []
   const name = typeof request?.body?.model === "string" ? request.body.model : inPath
   const host = PROVIDERS[provider] ?? provider
@@ -23,16 +23,16 @@ function reportedIn({ response: { body } }: RecordedExchange): string | undefine
   return /"(?:model|modelVersion)": ?"([^"]+)"/.exec(text)?.[1]
 }
 
-recorded("no provider is taken to have answered with another model", () => {
+recorded("no recorded answer is mistaken for one of another model", () => {
   let compared = 0
   const marked = ENDPOINTS.flatMap(recordings).flatMap((recording) => {
-    const asked = askedFor(recording)
+    const target = findTarget(recording)
     const reported = reportedIn(recording)
-    // OpenRouter was asked to choose.
-    if (!asked || reported === undefined || recording.request?.body?.models) return []
+    // OpenRouter chose the model.
+    if (!target || reported === undefined || recording.request?.body?.models) return []
     compared++
-    const other = findOtherModel(reported, asked, catalog)
-    return other ? [`${recording.source}: ${asked.upstreamModel} answered as ${reported}, ${other.model.id}`] : []
+    const other = findOtherModel(reported, target, catalog)
+    return other ? [`${recording.source}: ${target.upstreamModel} answered as ${reported}, ${other.model.id}`] : []
   })
   expect(compared).toBeGreaterThan(200)
   expect(marked).toEqual([])

@@ -1,5 +1,4 @@
-// Recorded requests and the input their vendors counted for them, split into those the weights were fitted on and those
-// they are judged on.
+// Recorded requests with the input tokens their vendors counted, split into a fitting set and an evaluation set.
 import { createHash } from "node:crypto"
 import { countTokens as tokensIn } from "gpt-tokenizer/encoding/o200k_base"
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
@@ -18,13 +17,13 @@ import { type RecordedExchange, recordings, streamText, wholeText } from "../con
 export interface RecordedInput {
   readonly source: string
   readonly modelId: string
-  readonly told: number
+  readonly reported: number
   readonly estimated: number
-  /** Whether it says nothing but text. */
+  /** Whether it contains only text. */
   readonly isPlain: boolean
-  /** Whether what was counted stands in the request, so that it can be told from it. */
+  /** Whether the counted input is in the request itself. */
   readonly isWhole: boolean
-  /** Whether the weights are judged by it; they were fitted on the others. */
+  /** Whether it belongs to the evaluation set; the weights were fitted on the others. */
   readonly isJudged: boolean
 }
 
@@ -49,16 +48,16 @@ function inputOf(
   const { source, provider, status, request: { body } = {}, model = "" } = recording
   const upstream = codecs.upstream.get(protocol)
   if (!isObject(body) || status !== 200 || !upstream) return undefined
-  const told = inputTokens(usageIn(recording, upstream))
+  const reported = inputTokens(usageIn(recording, upstream))
   const request = decoded(body, protocol)
-  if (!told || !request) return undefined
+  if (!reported || !request) return undefined
   const { text, shape } = textOfRequest(request)
   if (!shape) throw new Error("a request has a shape")
   const modelId = `${authorOf(model, provider)}/${model.replace(/^.*[/.](?=gpt)/, "")}`
   return {
     source,
     modelId,
-    told,
+    reported,
     estimated: estimateTokens({ text, shape, family: familyOf(modelId) }, (piece) => tokensIn(piece)),
     isPlain: shape.tools + shape.calls + shape.media.length + shape.sealed === 0 && shape.format === "",
     isWhole:
@@ -77,7 +76,7 @@ function decoded(body: Parameters<typeof JSON.stringify>[0], protocol: string): 
   }
 }
 
-/** Names of what stands elsewhere: earlier answers, kept prompts, tools of other hosts. */
+/** Names of content elsewhere: earlier answers, stored prompts, tools of other hosts. */
 const ELSEWHERE = /"(previous_response_id|conversation|cachedContent|cached_content|mcp_servers|preset)":/
 /** Models that search, and count what they find. */
 const SEARCHING = /compound|search|sonar/
@@ -96,8 +95,8 @@ function usageIn(recording: RecordedExchange, upstream: UpstreamCodec): Usage | 
     }
     const frames = decodeSse()
     const events = upstream.decodeStream(context)
-    const heard = [...frames.push(stream), ...frames.finish()].flatMap((frame) => events.push(frame))
-    return assembleResponse([...heard, ...events.finish()]).usage
+    const received = [...frames.push(stream), ...frames.finish()].flatMap((frame) => events.push(frame))
+    return assembleResponse([...received, ...events.finish()]).usage
   } catch {
     // Some recordings are cut, or of another interface.
     return undefined

@@ -8,19 +8,19 @@ import { specificationPage } from "../../scripts/specification-page.ts"
 const root = join(import.meta.dir, "..", "..")
 const read = (path: string) => readFileSync(join(root, path), "utf8")
 
-test("the page of errors is what the code says; npm run docs writes it", () => {
+test("the errors page matches the code; npm run docs writes it", () => {
   expect(read("docs/errors.md")).toBe(errorsPage())
 })
 
-test("the page of fidelity is what the codecs say; npm run docs writes it", () => {
+test("the fidelity page matches the codecs; npm run docs writes it", () => {
   expect(read("docs/fidelity.md")).toBe(fidelityPage())
 })
 
-test("the page of the specification's lines is what the tests' table says; npm run docs writes it", () => {
+test("the specification page matches the tests' table; npm run docs writes it", () => {
   expect(read("docs/specification.md")).toBe(specificationPage())
 })
 
-test("the page of providers is what the table says; npm run docs writes it", () => {
+test("the providers page matches the provider table; npm run docs writes it", () => {
   expect(read("docs/providers.md")).toBe(providersPage())
 })
 

@@ -1,4 +1,4 @@
-// What coding agents and their libraries send on the messages routes beside the request itself: versions, betas, keys.
+// Headers, versions, betas and keys that coding agents and their libraries send on the Messages routes.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type Anthropic from "@anthropic-ai/sdk"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
@@ -29,7 +29,7 @@ interface PostOptions {
   readonly body?: unknown
 }
 
-/** A request as bare as it can be: only the headers given beside the body's type. */
+/** A minimal request: only the given headers and the body's type. */
 function post({ path = "/anthropic/v1/messages", headers = {}, body = HI }: PostOptions = {}): Promise<Response> {
   return fetch(gateway.url + path, {
     method: "POST",
@@ -49,7 +49,7 @@ for (const version of ANTHROPIC_VERSIONS) {
       client = new version.Anthropic({ apiKey: gateway.key, baseURL: `${gateway.url}/anthropic` })
     })
 
-    test("its version goes on to the upstream, with the gateway's credential in place of its own", async () => {
+    test("the client's API version is forwarded to the upstream, with the gateway's credential in place of the client's", async () => {
       await client.messages.create(HI)
       const { headers, head, path } = upstream.lastRequest()
       expect(headers).toMatchObject({ "anthropic-version": version.apiVersion, "x-api-key": "upstream-credential" })
@@ -58,7 +58,7 @@ for (const version of ANTHROPIC_VERSIONS) {
       expect(path).toBe("/v1/messages")
     })
 
-    test("a beta call is answered, its query stays here and its betas go on", async () => {
+    test("a beta call is answered, its query is dropped and its betas are forwarded", async () => {
       const betas = ["context-management-2025-06-27", "interleaved-thinking-2025-05-14"]
       const message = await client.beta.messages.create({ ...HI, betas } as never)
       expect(textOf(message as Anthropic.Message)).toBe("Hello.")
@@ -67,7 +67,7 @@ for (const version of ANTHROPIC_VERSIONS) {
       expect(path).toBe("/v1/messages")
     })
 
-    test("what a coding agent puts into a body reaches the upstream unchanged, but for whom it names", async () => {
+    test("a coding agent's body reaches the upstream unchanged except for the user id", async () => {
       const members = {
         context_management: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] },
         metadata: { user_id: "user_abc_account__session_1" },
@@ -92,13 +92,13 @@ for (const version of ANTHROPIC_VERSIONS) {
       })
     })
 
-    test("instructions may stand among the messages", async () => {
+    test("system messages are accepted among the messages", async () => {
       const messages = [...HI.messages, { role: "system", content: "Be brief." }]
       const message = await client.messages.create({ ...HI, messages } as typeof HI)
       expect(textOf(message)).toBe("Hello.")
     })
 
-    test("the prefix of the specification serves it as well", async () => {
+    test("the client works with the prefix of the specification", async () => {
       const neutral = new version.Anthropic({ apiKey: gateway.key, baseURL: `${gateway.url}/msgapi` })
       expect(textOf(await neutral.messages.create(HI))).toBe("Hello.")
     })
@@ -116,13 +116,13 @@ describe("the greeting", () => {
   )
 })
 
-describe("the key", () => {
+describe("the API key", () => {
   const accepted: readonly [string, () => Record<string, string>][] = [
     ["as a bearer", bearer],
     ["in x-api-key", own],
-    ["in both, where they are the same", () => ({ ...bearer(), ...own() })],
+    ["in both if they are equal", () => ({ ...bearer(), ...own() })],
   ]
-  test.each(accepted)("the key may come %s", async (_, headers) => {
+  test.each(accepted)("the API key is accepted %s", async (_, headers) => {
     expect((await post({ headers: { ...VERSION, ...headers() } })).status).toBe(200)
     expect(upstream.lastRequest().head).not.toContain(gateway.key)
   })
@@ -131,7 +131,7 @@ describe("the key", () => {
     ["a right bearer and a wrong header", () => ({ ...bearer(), "x-api-key": "sk-ant-other" })],
     ["a wrong bearer and a right header", () => ({ authorization: "Bearer sk-ant-other", ...own() })],
   ]
-  test.each(contradictory)("sent twice and differently is 400: %s", async (_, headers) => {
+  test.each(contradictory)("two different API keys are rejected with 400: %s", async (_, headers) => {
     const response = await post({ headers: { ...VERSION, ...headers() } })
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({
@@ -142,7 +142,7 @@ describe("the key", () => {
   })
 })
 
-describe("the version", () => {
+describe("the API version", () => {
   const passed: readonly [sent: Record<string, string>, passed: string][] = [
     [{ "anthropic-version": "2023-06-01" }, "2023-06-01"],
     [{ "anthropic-version": "2023-01-01" }, "2023-01-01"],
@@ -151,7 +151,7 @@ describe("the version", () => {
     [{ "msg-version": "2023-06-01" }, "2023-06-01"],
     [{ "msg-version": "2026-10-21" }, "2026-10-21"],
   ]
-  test.each(passed)("%j is accepted, and told to the upstream as %p", async (sent, version) => {
+  test.each(passed)("the version header %j is accepted and forwarded as %p", async (sent, version) => {
     expect((await post({ headers: { ...own(), ...sent } })).status).toBe(200)
     expect(upstream.lastRequest().headers["anthropic-version"]).toBe(version)
     expect(upstream.lastRequest().headers).not.toHaveProperty("msg-version")
@@ -166,7 +166,7 @@ describe("the version", () => {
     { "anthropic-version": "2022-12-31" },
     { "msg-version": "1.0" },
   ]
-  test.each(refused)("%j is refused, saying what is accepted", async (sent) => {
+  test.each(refused)("the version header %j is rejected with the accepted ones", async (sent) => {
     for (const path of ["/anthropic/v1/messages", "/msgapi/v1/messages", "/anthropic/v1/messages/count_tokens"]) {
       const response = await post({ path, headers: { ...own(), ...sent } })
       expect(response.status).toBe(400)
@@ -178,13 +178,16 @@ describe("the version", () => {
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test.each(["models", "models/count", "models/test/model"])("the version is required on %s, too", async (path) => {
-    const url = `${gateway.url}/anthropic/v1/${path}`
-    expect((await fetch(url, { headers: own() })).status).toBe(400)
-    expect((await fetch(url, { headers: { ...own(), ...VERSION } })).status).toBe(200)
-  })
+  test.each(["models", "models/count", "models/test/model"])(
+    "the version header is required on %s too",
+    async (path) => {
+      const url = `${gateway.url}/anthropic/v1/${path}`
+      expect((await fetch(url, { headers: own() })).status).toBe(400)
+      expect((await fetch(url, { headers: { ...own(), ...VERSION } })).status).toBe(200)
+    },
+  )
 
-  test("the version in the specification's own spelling keeps to its roles", async () => {
+  test("the specification's version header accepts only the specification's roles", async () => {
     const body = { ...HI, messages: [...HI.messages, { role: "system", content: "Be brief." }] }
     const response = await post({ headers: { ...own(), "msg-version": "2026-10-21" }, body })
     expect(response.status).toBe(400)
@@ -194,7 +197,7 @@ describe("the version", () => {
 
 describe("the path", () => {
   test.each(["/anthropic/v1/messages", "/anthropic/messages", "/msgapi/v1/messages", "/msgapi/messages"])(
-    "%s answers, with and without ?beta=true",
+    "the path %s is answered with and without ?beta=true",
     async (path) => {
       for (const query of ["", "?beta=true"]) {
         const response = await post({ path: path + query, headers: { ...own(), ...VERSION } })
@@ -205,7 +208,7 @@ describe("the path", () => {
   )
 
   test.each(["/anthropic/v1/messages/count_tokens", "/msgapi/messages/count_tokens"])(
-    "%s counts at the upstream, with and without ?beta=true",
+    "the path %s counts at the upstream with and without ?beta=true",
     async (path) => {
       upstream.script = (_, reply) => reply.json({ input_tokens: 14 })
       const { max_tokens: _, ...body } = HI
@@ -217,7 +220,7 @@ describe("the path", () => {
     },
   )
 
-  test("the path that finds a single model takes its slash as it is or encoded", async () => {
+  test("the path of a single model accepts its slash plain or encoded", async () => {
     for (const path of ["test/model", "test%2Fmodel"]) {
       const url = `${gateway.url}/anthropic/v1/models/${path}`
       const response = await fetch(url, { headers: { ...own(), ...VERSION } })

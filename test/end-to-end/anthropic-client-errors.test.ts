@@ -1,4 +1,4 @@
-// What Anthropic's own client library raises when something is wrong, the same in each of its versions.
+// The errors that Anthropic's own client library raises, the same in each of its versions.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type Anthropic from "@anthropic-ai/sdk"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
@@ -30,8 +30,8 @@ afterAll(async () => {
   folder.remove()
 })
 
-/** The error as the body of the answer told it, where this client keeps it. */
-function told(code: string, type: string): object {
+/** The error of the answer's body, from this client's property. */
+function errorWith(code: string, type: string): object {
   return { type: "error", request_id: expect.stringMatching(/\S/), error: { code, type, message: expect.any(String) } }
 }
 
@@ -44,8 +44,8 @@ for (const version of ANTHROPIC_VERSIONS) {
       client = connect(keys.whole)
     })
 
-    describe("the key", () => {
-      test("the key that is missing is an AuthenticationError", async () => {
+    describe("the API key", () => {
+      test("a missing API key raises an AuthenticationError", async () => {
         const keyless = new version.Anthropic({
           apiKey: "unused",
           baseURL: `${gateway.url}/anthropic`,
@@ -53,7 +53,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         })
         const error = await rejectionOf(keyless.messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.AuthenticationError)
-        expect(error).toMatchObject({ status: 401, error: told("missing_api_key", "authentication_error") })
+        expect(error).toMatchObject({ status: 401, error: errorWith("missing_api_key", "authentication_error") })
       })
 
       const opensNothing = [
@@ -63,22 +63,22 @@ for (const version of ANTHROPIC_VERSIONS) {
         ["was revoked", () => keys.revoked, "revoked_api_key"],
       ] as const
       for (const [what, key, code] of opensNothing) {
-        test(`the key that ${what} is an AuthenticationError`, async () => {
+        test(`an API key that ${what} raises an AuthenticationError`, async () => {
           const error = await rejectionOf(connect(key()).messages.create(HI))
           expect(error).toBeInstanceOf(version.Anthropic.AuthenticationError)
-          expect(error).toMatchObject({ status: 401, error: told(code, "authentication_error") })
+          expect(error).toMatchObject({ status: 401, error: errorWith(code, "authentication_error") })
           expect(upstream.requests).toHaveLength(0)
         })
       }
 
-      test("the key whose scope lacks the model is a PermissionDeniedError", async () => {
+      test("an API key whose scope lacks the model raises a PermissionDeniedError", async () => {
         const error = await rejectionOf(connect(keys.narrow).messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.PermissionDeniedError)
-        expect(error).toMatchObject({ status: 403, error: told("model_not_allowed", "permission_error") })
+        expect(error).toMatchObject({ status: 403, error: errorWith("model_not_allowed", "permission_error") })
         expect(upstream.requests).toHaveLength(0)
       })
 
-      test("the key whose scope lacks a model does not find it, either", async () => {
+      test("an API key does not find a model outside its scope", async () => {
         const error = await rejectionOf(connect(keys.narrow).models.retrieve("test/model"))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         expect((await connect(keys.narrow).models.list()).data).toEqual([])
@@ -88,63 +88,63 @@ for (const version of ANTHROPIC_VERSIONS) {
     describe("a request", () => {
       const refused: readonly [string, object, { code: string; param: string }][] = [
         ["with a value out of bounds", { temperature: 1.1 }, invalid("temperature")],
-        ["with no room for an answer", { max_tokens: 0 }, invalid("max_tokens")],
+        ["with an output limit of 0", { max_tokens: 0 }, invalid("max_tokens")],
         ["without a limit", { max_tokens: undefined }, { code: "missing_parameter", param: "max_tokens" }],
         ["without messages", { messages: [] }, invalid("messages")],
         ["with an unknown role", { messages: [{ role: "boss", content: "" }] }, invalid("messages[0].role")],
         ["for another's file", { messages: [fileMessage()] }, unsupported("messages[0].content[0].source.file_id")],
         ["for another's container", { container: "container_1" }, unsupported("container")],
         ["for a foreign address", { base_url: "http://x" }, unsupported("base_url")],
-        ["with an unknown wish", { provider: { zone: "x" } }, invalid("provider.zone")],
+        ["with an unknown routing member", { provider: { zone: "x" } }, invalid("provider.zone")],
         ["for a service without a price", { speed: "fast" }, { code: "model_not_priced", param: "speed" }],
       ]
       for (const [what, members, { code, param }] of refused) {
-        test(`${what} is a BadRequestError that names ${param}`, async () => {
+        test(`a request ${what} raises a BadRequestError that names ${param}`, async () => {
           const error = await rejectionOf(client.messages.create({ ...HI, ...members } as MessageParams))
           expect(error).toBeInstanceOf(version.Anthropic.BadRequestError)
-          expect(error).toMatchObject({ status: 400, error: told(code, "invalid_request_error") })
+          expect(error).toMatchObject({ status: 400, error: errorWith(code, "invalid_request_error") })
           expect(error).toMatchObject({ error: { error: { param } } })
           expect(upstream.requests).toHaveLength(0)
         })
       }
 
-      test("a request for an unknown model is a NotFoundError that names model", async () => {
+      test("a request for an unknown model raises a NotFoundError that names model", async () => {
         const error = await rejectionOf(client.messages.create({ ...HI, model: "no/such" }))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
-        expect(error).toMatchObject({ status: 404, error: told("model_not_found", "not_found_error") })
+        expect(error).toMatchObject({ status: 404, error: errorWith("model_not_found", "not_found_error") })
         expect(error).toMatchObject({ error: { error: { param: "model" } } })
       })
 
-      test("a request that is refused streams nothing: the error comes before any event", async () => {
+      test("a rejected stream request raises its error before any event", async () => {
         const error = await rejectionOf(client.messages.create({ ...HI, model: "no/such", stream: true }))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         const helper = client.messages.stream({ ...HI, model: "no/such" })
         expect(await rejectionOf(helper.finalMessage())).toBeInstanceOf(version.Anthropic.NotFoundError)
       })
 
-      test("a request to count tokens is checked as the call it counts for", async () => {
+      test("a request to count tokens is checked like the call it counts for", async () => {
         const error = await rejectionOf(client.messages.countTokens({ model: "no/such", messages: HI.messages }))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
-        expect(error).toMatchObject({ error: told("model_not_found", "not_found_error") })
+        expect(error).toMatchObject({ error: errorWith("model_not_found", "not_found_error") })
       })
     })
 
-    describe("what is not there", () => {
-      test("what is not there is a NotFoundError: a model", async () => {
+    describe("an unknown resource", () => {
+      test("an unknown model raises a NotFoundError", async () => {
         const error = await rejectionOf(client.models.retrieve("no/such"))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
-        expect(error).toMatchObject({ status: 404, error: told("resource_not_found", "not_found_error") })
+        expect(error).toMatchObject({ status: 404, error: errorWith("resource_not_found", "not_found_error") })
       })
 
-      test("what is not there is a NotFoundError: a route", async () => {
+      test("an unknown route raises a NotFoundError", async () => {
         const error = await rejectionOf(client.get("/v1/nowhere"))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
-        expect(error).toMatchObject({ status: 404, error: told("route_not_found", "not_found_error") })
+        expect(error).toMatchObject({ status: 404, error: errorWith("route_not_found", "not_found_error") })
       })
     })
 
     describe("the request id", () => {
-      test("the request id of an answer is where the client looks for it", async () => {
+      test("the request id of an answer is in the client's own property", async () => {
         const message = await client.messages.create(HI)
         expect(message._request_id).toMatch(/\S/)
       })
@@ -157,7 +157,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         ["a method that is not allowed", () => client.post("/v1/models")],
       ]
       for (const [what, fail] of failures) {
-        test(`the request id of ${what} is where the client looks for it, and in the body`, async () => {
+        test(`the request id of ${what} is in the client's own property and in the body`, async () => {
           const error = await rejectionOf(fail())
           if (!(error instanceof version.Anthropic.APIError)) throw error
           expect(error.requestID).toMatch(/\S/)
@@ -168,7 +168,7 @@ for (const version of ANTHROPIC_VERSIONS) {
     })
 
     describe("an upstream", () => {
-      test("an upstream that refuses the request is a BadRequestError in the upstream's words", async () => {
+      test("an upstream's rejection raises a BadRequestError with the upstream's message", async () => {
         const message = "messages.0: `tool_result` blocks must follow a `tool_use` block."
         upstream.script = (_, reply) => {
           reply.json({ type: "error", error: { type: "invalid_request_error", message }, request_id: "req_011" }, 400)
@@ -179,7 +179,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         expect(upstream.requests).toHaveLength(1)
       })
 
-      test("an upstream that finds the prompt too long says so in the words coding agents wait for", async () => {
+      test("an upstream's too-long prompt raises an error with the message that coding agents expect", async () => {
         const message = "prompt is too long: 210000 tokens > 200000 maximum"
         upstream.script = (_, reply) =>
           reply.json({ type: "error", error: { type: "invalid_request_error", message } }, 400)
@@ -198,25 +198,31 @@ for (const version of ANTHROPIC_VERSIONS) {
         ["refuses the gateway's credential", 401, "authentication_error"],
       ] as const
       for (const [what, status, type] of failures) {
-        test(`an upstream that ${what} is not called again by the client, which raises a 503`, async () => {
+        test(`an upstream that ${what} is not retried by the client, which raises a 503`, async () => {
           upstream.script = (_, reply) => reply.json({ type: "error", error: { type, message: "4711" } }, status)
           const error = await rejectionOf(client.messages.create(HI))
           expect(error).toBeInstanceOf(version.Anthropic.InternalServerError)
           expect(JSON.stringify(error)).not.toContain("4711")
-          expect(error).toMatchObject({ status: 503, error: told("upstream_unavailable", "service_unavailable_error") })
+          expect(error).toMatchObject({
+            status: 503,
+            error: errorWith("upstream_unavailable", "service_unavailable_error"),
+          })
           expect(upstream.requests).toHaveLength(countReportedAttempts((error as { error?: unknown }).error))
         })
       }
 
-      test("an upstream that limits us without saying until when is called once", async () => {
+      test("an upstream rate limit without a delay is called once", async () => {
         upstream.script = (_, reply) => reply.json({ type: "error", error: { type: "rate_limit_error" } }, 429)
         const error = await rejectionOf(client.messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.InternalServerError)
-        expect(error).toMatchObject({ status: 503, error: told("upstream_rate_limited", "service_unavailable_error") })
+        expect(error).toMatchObject({
+          status: 503,
+          error: errorWith("upstream_rate_limited", "service_unavailable_error"),
+        })
         expect(upstream.requests).toHaveLength(1)
       })
 
-      test("an upstream that says when to come back is called again by the client", async () => {
+      test("an upstream that states a retry delay is retried by the client", async () => {
         upstream.script = (_, reply) => {
           const limited = { type: "error", error: { type: "rate_limit_error", message: "slow" } }
           if (upstream.requests.length === 1) reply.json(limited, 429, { "retry-after": "1" })

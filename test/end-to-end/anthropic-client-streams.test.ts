@@ -1,5 +1,5 @@
-// Streams that fail after they began, as Anthropic's own client library sees them: what came before is delivered, then
-// its own error is raised; never an end as if the message were complete.
+// Streams that fail after they started, read by Anthropic's own client library: it delivers the text so far and raises
+// its own error, and never reports a complete message.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type Anthropic from "@anthropic-ai/sdk"
 import { anthropicEvent, anthropicHalf, anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
@@ -55,7 +55,7 @@ for (const version of ANTHROPIC_VERSIONS) {
 
     describe("a stream", () => {
       for (const [what, script] of FAILURES) {
-        test(`${what} raises an APIError after the text that came`, async () => {
+        test(`a stream ${what} raises an APIError after the text that arrived`, async () => {
           upstream.script = script
           let text = ""
           const types: string[] = []
@@ -76,7 +76,7 @@ for (const version of ANTHROPIC_VERSIONS) {
           expect(upstream.requests).toHaveLength(1)
         })
 
-        test(`${what} makes the stream helper's final message fail`, async () => {
+        test(`a stream ${what} makes the stream helper's final message fail`, async () => {
           upstream.script = script
           const pieces: string[] = []
           const stream = client.messages.stream(HI).on("text", (piece) => pieces.push(piece))
@@ -85,7 +85,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         })
       }
 
-      test("a stream that fails tells its request id", async () => {
+      test("a stream that fails reports its request id", async () => {
         upstream.script = streams([...half, failed])
         const error = await rejectionOf(client.messages.stream(HI).finalMessage())
         if (!(error instanceof version.Anthropic.APIError)) throw error
@@ -93,7 +93,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         expect(error.error).toMatchObject({ request_id: error.requestID })
       })
 
-      test("a stream that fails while a tool is called raises an error and gives no call", async () => {
+      test("a stream that fails during a tool call raises an error and returns no call", async () => {
         const call = { type: "tool_use", id: "toolu_01", name: "get_weather", input: {} }
         const input = { type: "input_json_delta", partial_json: '{"city":"Os' }
         upstream.script = streamsThen(
@@ -119,7 +119,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         ["with a status", (_, reply) => reply.json({ type: "error", error: { type: "overloaded_error" } }, 529)],
       ]
       for (const [what, script] of early) {
-        test(`a stream that fails ${what} is an InternalServerError, and no stream begins`, async () => {
+        test(`a stream that fails ${what} raises an InternalServerError before the stream starts`, async () => {
           upstream.script = script
           const error = await rejectionOf(client.messages.create({ ...HI, stream: true }))
           expect(error).toBeInstanceOf(version.Anthropic.InternalServerError)
@@ -128,7 +128,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         })
       }
 
-      test("a stream that leaves out only the terminal event, having said why it stopped, is whole", async () => {
+      test("a stream that lacks only the terminal event after its stop reason is complete", async () => {
         upstream.script = streams(anthropicWords("The quick").slice(0, -1))
         const message = await client.messages.stream(HI).finalMessage()
         expect(textOf(message)).toBe("The quick")
@@ -136,14 +136,14 @@ for (const version of ANTHROPIC_VERSIONS) {
       })
     })
 
-    describe("an unary answer", () => {
+    describe("a unary answer", () => {
       const broken: readonly [string, UpstreamScript][] = [
         ["that breaks off", (_, reply) => reply.raw('{"id":"msg_01", "ty', { "content-length": "100" })],
         ["that is no JSON", (_, reply) => reply.raw("<html>", { "content-type": "text/html" })],
         ["that is no message", (_, reply) => reply.json({ id: "chatcmpl-abc123", object: "chat.completion" })],
       ]
       for (const [what, script] of broken) {
-        test(`${what} is an InternalServerError`, async () => {
+        test(`a unary answer ${what} raises an InternalServerError`, async () => {
           upstream.script = (request, reply) => {
             void script(request, reply)
             if (what === "that breaks off") setTimeout(() => reply.cut("reset"), 20)

@@ -1,4 +1,4 @@
-// Audio that is asked of a model which cannot produce it is refused before any call, in either lane.
+// A request for audio from a model that cannot produce it is rejected before any call, in either lane.
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test"
 import { geminiResponse } from "../stage/gemini-wire.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
@@ -32,9 +32,9 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-const SPOKEN = { modalities: ["text", "audio"], audio: { voice: "alloy", format: "mp3" } }
+const AUDIO_OUTPUT = { modalities: ["text", "audio"], audio: { voice: "alloy", format: "mp3" } }
 
-async function chat(model: string, more: object = SPOKEN) {
+async function chat(model: string, more: object = AUDIO_OUTPUT) {
   const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
@@ -45,7 +45,7 @@ async function chat(model: string, more: object = SPOKEN) {
 }
 
 test.each(["openai/gpt-4o-mini", "test/writes", "google/gemini-2.5-flash"])(
-  "%s is not called for audio, which it does not produce",
+  "a request for audio does not call %s, which produces none",
   async (model) => {
     const { status, body } = await chat(model)
     expect([status, body.error.code, body.error.param]).toEqual([400, "unsupported_parameter", "modalities"])
@@ -54,7 +54,7 @@ test.each(["openai/gpt-4o-mini", "test/writes", "google/gemini-2.5-flash"])(
   },
 )
 
-test("the same holds in Google's words", async () => {
+test("a Gemini request for audio is rejected for a model that produces none", async () => {
   const answer = await fetch(`${gateway.url}/gemini/v1beta/models/google/gemini-2.5-flash:generateContent`, {
     method: "POST",
     headers: { "x-goog-api-key": gateway.key, "content-type": "application/json" },
@@ -69,17 +69,17 @@ test("the same holds in Google's words", async () => {
   expect(upstream.requests).toEqual([])
 })
 
-test.each(["test/speaks", "test/unknown"])("%s is called for it", async (model) => {
+test.each(["test/speaks", "test/unknown"])("a request for audio calls %s", async (model) => {
   expect((await chat(model)).status).toBe(200)
-  expect(JSON.parse(upstream.lastRequest().body.toString())).toMatchObject(SPOKEN)
+  expect(JSON.parse(upstream.lastRequest().body.toString())).toMatchObject(AUDIO_OUTPUT)
 })
 
-test("a fallback that can is called in place of a model that cannot", async () => {
-  const { status, model } = await chat("test/writes", { ...SPOKEN, provider: { fallback: ["test/speaks"] } })
+test("a fallback that produces audio is called in place of a model that does not", async () => {
+  const { status, model } = await chat("test/writes", { ...AUDIO_OUTPUT, provider: { fallback: ["test/speaks"] } })
   expect([status, model, upstream.requests.length]).toEqual([200, "test/speaks", 1])
 })
 
-test("text alone is no audio", async () => {
+test("a request for text alone is no request for audio", async () => {
   expect((await chat("test/writes", { modalities: ["text"] })).status).toBe(200)
   upstream.script = (_, reply) => reply.json(geminiResponse("Hello.", "STOP"))
   expect((await chat("google/gemini-2.5-flash", { modalities: ["text"] })).status).toBe(200)

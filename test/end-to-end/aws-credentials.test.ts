@@ -1,4 +1,4 @@
-// Bedrock with the roles that AWS gives to what runs there, each from a server addressed as AWS's own tools would be.
+// Bedrock with AWS's role credentials, each from a server addressed as AWS's own tools would address it.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), "trivium-aws-"))
 const ROLE = "arn:aws:iam::123456789012:role/gateway"
 const SECRETS = /secret-of-role|session-of-role|identity-token|authorization-of-container|metadata-session/
 let cloud: CloudHost
-/** How long the keys are valid that are issued now. */
+/** The lifetime of the keys issued now. */
 let lifetimeMs = 3_600_000
 let issued = 0
 
@@ -101,19 +101,19 @@ describe("container credentials", () => {
   const give: UpstreamScript = ({ headers }, reply) =>
     reply.json(headers.authorization === "authorization-of-container" ? keys() : {}, 200)
 
-  test("container credentials are fetched once for fifty calls, and signed with", async () => {
+  test("container credentials are fetched once for fifty calls and used to sign them", async () => {
     lifetimeMs = 3_600_000
     await cloud.during({ "/v1/credentials": give }, () =>
       withGateway(environment(), async (gateway) => {
-        const before = cloud.asked("/v1/credentials").length
+        const before = cloud.requestsTo("/v1/credentials").length
         expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
-        expect(cloud.asked("/v1/credentials").length - before).toBe(1)
-        expect(cloud.asked("/v1/credentials").at(-1)).toMatchObject({ method: "GET" })
+        expect(cloud.requestsTo("/v1/credentials").length - before).toBe(1)
+        expect(cloud.requestsTo("/v1/credentials").at(-1)).toMatchObject({ method: "GET" })
       }),
     )
   })
 
-  test("container credentials serve while they are valid and cannot be refreshed, then the answer is 503, until they are given again", async () => {
+  test("container credentials are used while valid, then the answer is 503 until they are available again", async () => {
     lifetimeMs = 3000
     await cloud.during({ "/v1/credentials": give }, () =>
       withGateway(environment(), async (gateway) => {
@@ -138,7 +138,7 @@ describe("container credentials", () => {
     )
   })
 
-  test("container credentials are fetched anew when the provider does not know them any more", async () => {
+  test("container credentials are fetched again if the provider rejects them", async () => {
     lifetimeMs = 3_600_000
     await cloud.during({ "/v1/credentials": give }, () =>
       withGateway(environment(), async (gateway) => {
@@ -149,14 +149,14 @@ describe("container credentials", () => {
         await cloud.during({ "/model/": expired }, async () => {
           expect(await statusesOf(1, call)).toEqual([503])
         })
-        const before = cloud.asked("/v1/credentials").length
+        const before = cloud.requestsTo("/v1/credentials").length
         await answersWith(200, call)
-        expect(cloud.asked("/v1/credentials").length - before).toBe(1)
+        expect(cloud.requestsTo("/v1/credentials").length - before).toBe(1)
       }),
     )
   })
 
-  test("container credentials are never asked for at a host that is neither this machine nor AWS's", async () => {
+  test("container credentials are never requested from a host that is neither local nor AWS", async () => {
     const { code, source, verdict } = await check({ AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://example.com/keys" })
     expect([code, source]).toEqual([1, "container credentials"])
     expect(verdict).toContain("AWS_CONTAINER_CREDENTIALS_FULL_URI is neither an https address, nor on this machine")
@@ -186,12 +186,12 @@ describe("a web identity", () => {
     )
   }
 
-  test("a web identity is exchanged for a role's keys, before a container's are thought of", async () => {
+  test("a web identity is exchanged for a role's keys before container credentials are tried", async () => {
     lifetimeMs = 3_600_000
     await cloud.during({ "/sts": assume }, () =>
       withGateway(environment(), async (gateway) => {
         expect(await statusesOf(10, ask(gateway))).toEqual(Array.from({ length: 10 }, () => 200))
-        const [request, ...others] = cloud.asked("/sts")
+        const [request, ...others] = cloud.requestsTo("/sts")
         expect(others).toEqual([])
         expect(request?.headers["content-type"]).toBe("application/x-www-form-urlencoded")
         expect(request && formOf(request)).toEqual({
@@ -201,12 +201,12 @@ describe("a web identity", () => {
           RoleSessionName: "session",
           WebIdentityToken: "identity-token",
         })
-        expect(cloud.asked("/unused")).toEqual([])
+        expect(cloud.requestsTo("/unused")).toEqual([])
       }),
     )
   })
 
-  test("a web identity that is refused is reported by check, with the source, the code and what to do, and moves calls on", async () => {
+  test("a rejected web identity is reported by check with its source, code and remedy, and calls fall back", async () => {
     const refuse: UpstreamScript = (_, reply) =>
       reply.raw(
         "<ErrorResponse><Error><Type>Sender</Type><Code>InvalidIdentityToken</Code><Message>identity-token</Message></Error></ErrorResponse>",
@@ -245,13 +245,13 @@ describe("instance metadata", () => {
     },
   })
 
-  test("instance metadata is asked in its second version, where nothing else is named", async () => {
+  test("instance metadata is read with version 2 if no other source is configured", async () => {
     lifetimeMs = 3_600_000
     await cloud.during(routes(), async () => {
       const environment = { AWS_EC2_METADATA_SERVICE_ENDPOINT: `${cloud.origin}/` }
       await withGateway(environment, async (gateway) => {
         expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
-        expect(cloud.asked("/latest/").map(({ path }) => path)).toEqual([
+        expect(cloud.requestsTo("/latest/").map(({ path }) => path)).toEqual([
           "/latest/api/token",
           "/latest/meta-data/iam/security-credentials/",
           "/latest/meta-data/iam/security-credentials/gateway-role",
@@ -261,7 +261,7 @@ describe("instance metadata", () => {
     })
   })
 
-  test("instance metadata is not asked where it is disabled, and an instance without a role is reported", async () => {
+  test("instance metadata is not read if disabled, and an instance without a role is reported", async () => {
     const endpoint = { AWS_EC2_METADATA_SERVICE_ENDPOINT: cloud.origin }
     const disabled = await check({ ...endpoint, AWS_EC2_METADATA_DISABLED: "true" })
     expect(disabled.verdict).toContain("instance metadata: nothing names a credential, and AWS_EC2_METADATA_DISABLED")
@@ -272,7 +272,7 @@ describe("instance metadata", () => {
   })
 })
 
-test("keys of the environment come before a role's", async () => {
+test("keys of the environment take precedence over a role", async () => {
   const environment = { AWS_ACCESS_KEY_ID: "AKID", AWS_SECRET_ACCESS_KEY: "k", AWS_ROLE_ARN: ROLE }
   expect(await check(environment)).toMatchObject({ source: "environment variable AWS_ACCESS_KEY_ID" })
 })

@@ -92,10 +92,10 @@ describe("an application's secret", () => {
     return `, tenant_id: tenant, client_id: app, client_secret: "${secret}", authority_host: "${cloud.origin}"`
   }
 
-  test("an application's secret is exchanged for a token, once for fifty calls, and anew when the token is refused", async () => {
+  test("an application's secret is exchanged for a token once for fifty calls, and again if the token is rejected", async () => {
     await withGateway({ members: members() }, async (gateway) => {
       expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
-      expect(cloud.asked("/tenant/").map(formOf)).toEqual([
+      expect(cloud.requestsTo("/tenant/").map(formOf)).toEqual([
         {
           grant_type: "client_credentials",
           client_id: "app",
@@ -114,7 +114,7 @@ describe("an application's secret", () => {
     })
   })
 
-  test("an application's secret of the environment is used by an entry that has none", async () => {
+  test("an application's secret of the environment is used by an entry without one", async () => {
     const environment = {
       AZURE_TENANT_ID: "tenant",
       AZURE_CLIENT_ID: "app",
@@ -124,7 +124,7 @@ describe("an application's secret", () => {
     expect(await check({ environment })).toMatchObject({ code: 0, source: "Entra client secret (application app)" })
   })
 
-  test("an application's secret that is refused is reported with Entra's number", async () => {
+  test("a rejected application secret is reported with Entra's error number", async () => {
     const body = { error: "invalid_client", error_description: "secret-of-app", error_codes: [7000215] }
     const refuse: UpstreamScript = (_, reply) => reply.json(body, 401)
     await cloud.during({ "/tenant/oauth2/v2.0/token": refuse }, async () => {
@@ -150,7 +150,7 @@ test("a workload's federated token is exchanged for a token", async () => {
   }
   await withGateway({ environment }, async (gateway) => {
     expect(await statusesOf(1, ask(gateway))).toEqual([200])
-    const request = cloud.asked("/tenant/").at(-1)
+    const request = cloud.requestsTo("/tenant/").at(-1)
     expect(request && formOf(request)).toEqual({
       grant_type: "client_credentials",
       client_id: "workload",
@@ -163,11 +163,11 @@ test("a workload's federated token is exchanged for a token", async () => {
 })
 
 describe("a managed identity", () => {
-  test("a managed identity of App Service is asked for a token at the address and with the header of the environment", async () => {
+  test("a managed identity of App Service requests a token at the address and with the header of the environment", async () => {
     const environment = { IDENTITY_ENDPOINT: `${cloud.origin}/msi/token`, IDENTITY_HEADER: "identity-header" }
     await withGateway({ environment }, async (gateway) => {
       expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
-      const [request, ...others] = cloud.asked("/msi/token")
+      const [request, ...others] = cloud.requestsTo("/msi/token")
       expect(others).toEqual([])
       const query = new URL(request?.path ?? "", cloud.origin).searchParams
       expect(Object.fromEntries(query)).toEqual({ "api-version": "2019-08-01", resource: RESOURCE })
@@ -175,11 +175,11 @@ describe("a managed identity", () => {
     expect(await check({ environment })).toMatchObject({ code: 0, source: "managed identity (App Service)" })
   })
 
-  test("a managed identity of a virtual machine is asked for by its client_id where the entry names one", async () => {
+  test("a managed identity of a virtual machine is requested by the client_id of the entry", async () => {
     const environment = { AZURE_POD_IDENTITY_AUTHORITY_HOST: cloud.origin }
     await withGateway({ members: ", client_id: chosen", environment }, async (gateway) => {
       expect(await statusesOf(1, ask(gateway))).toEqual([200])
-      const query = new URL(cloud.asked(IMDS_PATH)[0]?.path ?? "", cloud.origin).searchParams
+      const query = new URL(cloud.requestsTo(IMDS_PATH)[0]?.path ?? "", cloud.origin).searchParams
       expect(Object.fromEntries(query)).toEqual({
         "api-version": "2018-02-01",
         resource: RESOURCE,
@@ -190,7 +190,7 @@ describe("a managed identity", () => {
   })
 })
 
-test("a credential of the cloud goes to no address that is not the vendor's", async () => {
+test("a cloud credential is sent only to the vendor's addresses", async () => {
   writeFileSync(join(folder, "trivium.yaml"), 'providers:\n  azure: { base_url: "https://azure.example.com" }')
   const { code, stdout } = await runCommand(["check", "--json"], { folder })
   expect(code).toBe(1)

@@ -1,5 +1,5 @@
-// What keys and tenants have to spend, as operators give it and callers see it, over the command line, the administration
-// port and the gateway itself. The simulator answers; what it says it used is paid for.
+// Balances and budgets of keys and tenants, over the command line, the administration port and the gateway. The
+// simulator answers, and its usage is charged.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { Json } from "../../src/canonical/json.ts"
 import { nanoOfUsd } from "../../src/canonical/usd.ts"
@@ -43,7 +43,7 @@ function call(key: string, more: Record<string, Json> = {}, init: RequestInit = 
   return gateway.chat({ ...HI, ...more }, { headers, ...init })
 }
 
-/** What a call costs that is answered. */
+/** The cost of an answered call. */
 async function spend(key: string): Promise<bigint> {
   const response = await call(key)
   expect(response.status).toBe(200)
@@ -60,19 +60,19 @@ const own = async (key: string) =>
 const nano = (amount: Json | undefined) => nanoOfUsd(String(amount)) ?? -1n
 
 describe("a key's own balance", () => {
-  test("a key's own balance is there when it is made, is spent, and is reported to its holder and the operator", async () => {
+  test("a key's own balance exists from its creation, is spent, and is reported to its holder and the operator", async () => {
     const { id, key, ...shown } = await newKey({ balance: "1.5" })
     expect(shown).toMatchObject({ own_balance: true, balance: "1.5", held: "0" })
     const cost = await spend(key)
     expect(cost).toBeGreaterThan(0n)
-    const told = { own_balance: true, held: "0" }
+    const expected = { own_balance: true, held: "0" }
     for (const seen of [await own(key), await administer("GET", `/keys/${id}`)]) {
-      expect(seen).toMatchObject(told)
+      expect(seen).toMatchObject(expected)
       expect(nano(seen.balance)).toBe(1_500_000_000n - cost)
     }
   })
 
-  test("with nothing on it pays for nothing, until it is topped up", async () => {
+  test("a key's own empty balance pays for nothing until it is topped up", async () => {
     const { id, key } = await newKey({ own_balance: true, tenant: "rich" })
     expect(await own(key)).toMatchObject({ balance: "0" })
     const refused = await call(key)
@@ -84,7 +84,7 @@ describe("a key's own balance", () => {
     await spend(key)
   })
 
-  test("a key's own balance is topped up once for one event, and the event is no other's", async () => {
+  test("a key's own balance is topped up once per event id, and the id is rejected for another amount or key", async () => {
     const { id } = await newKey()
     const paid = { usd: "2", event_id: `invoice ${id}` }
     for (const _ of [1, 2, 3]) {
@@ -97,20 +97,23 @@ describe("a key's own balance", () => {
     expect(await administer("POST", `/keys/${id}/topup`, { usd: "0.5" })).toMatchObject({ balance: "2.5" })
   })
 
-  test.each(["0", "-1", "1e3", "100000000", "ten"])("a key's own balance is not topped up by %p", async (usd) => {
-    const { id } = await newKey()
-    expect(await administer("POST", `/keys/${id}/topup`, { usd })).toMatchObject({ status: 400 })
-    expect(await administer("GET", `/keys/${id}`)).toMatchObject({ own_balance: false, balance: null })
-  })
+  test.each(["0", "-1", "1e3", "100000000", "ten"])(
+    "a top-up of a key's own balance by %p is rejected",
+    async (usd) => {
+      const { id } = await newKey()
+      expect(await administer("POST", `/keys/${id}/topup`, { usd })).toMatchObject({ status: 400 })
+      expect(await administer("GET", `/keys/${id}`)).toMatchObject({ own_balance: false, balance: null })
+    },
+  )
 
-  test("a key's own balance that is given later is its own from then on", async () => {
+  test("an own balance given to an existing key starts empty and applies at once", async () => {
     const { id, key } = await newKey()
     await spend(key)
     expect(await administer("PATCH", `/keys/${id}`, { own_balance: true })).toMatchObject({ balance: "0" })
     expect(await code(await call(key))).toBe("403 insufficient_balance")
   })
 
-  test("a key's own balance that is taken away leaves its tenant to pay, and is there when it is given back", async () => {
+  test("a key without its own balance any more spends its tenant's, and gets its own back unchanged", async () => {
     await administer("POST", "/tenants", { name: "parent" })
     await administer("POST", "/tenants/parent/topup", { usd: "1" })
     const { id, key } = await newKey({ tenant: "parent", balance: "3" })
@@ -125,7 +128,7 @@ describe("a key's own balance", () => {
     expect(nano((await own(key)).balance)).toBe(3_000_000_000n)
   })
 
-  test("a key's own balance shows what is held while a request runs, and frees what is not owed when the caller leaves", async () => {
+  test("a key's own balance shows the hold of a running request, and gets back the rest when the caller leaves", async () => {
     const { id, key } = await newKey({ balance: "1" })
     const leaving = new AbortController()
     const pending = call(key, { model: `${MODEL}@stall-before-headers` }, { signal: leaving.signal }).catch(() => {})
@@ -140,7 +143,7 @@ describe("a key's own balance", () => {
 })
 
 describe("a tenant's balance", () => {
-  test("a tenant's balance is what its keys pay from, once it was topped up; before, nothing limits them", async () => {
+  test("a tenant's balance pays for its keys once topped up; before that nothing limits them", async () => {
     const [one, two] = [await newKey({ tenant: "acme" }), await newKey({ tenant: "acme" })]
     await spend(one.key)
     await administer("POST", "/tenants", { name: "acme" })
@@ -150,16 +153,16 @@ describe("a tenant's balance", () => {
     const left = 1_000_000n - spent
     expect(nano((await administer("GET", "/tenants/acme")).balance)).toBe(left)
     for (const { key } of [one, two]) {
-      const told = await own(key)
-      expect(told).toMatchObject({ own_balance: false })
-      expect(nano(told.balance)).toBe(left)
+      const shown = await own(key)
+      expect(shown).toMatchObject({ own_balance: false })
+      expect(nano(shown.balance)).toBe(left)
     }
     expect(await code(await call(one.key, { max_tokens: 10_000 }))).toBe("403 insufficient_balance")
     await administer("POST", "/tenants/acme/topup", { usd: "1" })
     expect(await code(await call(one.key, { max_tokens: 10_000 }))).toBe("200 ok")
   })
 
-  test("a tenant's balance is not touched by a key that has its own", async () => {
+  test("a tenant's balance is not changed by a key with its own", async () => {
     await administer("POST", "/tenants", { name: "apart" })
     await administer("POST", "/tenants/apart/topup", { usd: "5" })
     const { key } = await newKey({ tenant: "apart", balance: "1" })
@@ -167,7 +170,7 @@ describe("a tenant's balance", () => {
     expect(await administer("GET", "/tenants/apart")).toMatchObject({ balance: "5" })
   })
 
-  test("a tenant's balance is for a tenant that there is", async () => {
+  test("a balance cannot be topped up for an unknown tenant", async () => {
     expect(await administer("POST", "/tenants/nobody/topup", { usd: "5" })).toMatchObject({
       status: 404,
       error: { message: expect.stringContaining("trivium tenants create nobody") as never },
@@ -176,7 +179,7 @@ describe("a tenant's balance", () => {
 })
 
 describe("budgets", () => {
-  test("budgets are reported with what is left of each and when it begins anew", async () => {
+  test("budgets are reported with the remaining amount and the start of the next period", async () => {
     await administer("POST", "/tenants", { name: "thrifty", budgets: { month: "9" } })
     const { id, key } = await newKey({ tenant: "thrifty", budgets: { day: "2", total: "5" } })
     const other = await newKey({ tenant: "thrifty" })
@@ -198,7 +201,7 @@ describe("budgets", () => {
     expect(await administer("GET", "/tenants/thrifty")).toMatchObject({ spending: [{ of: "tenant", limit: "9" }] })
   })
 
-  test("budgets of key and tenant are both kept, from the next request on", async () => {
+  test("budgets of key and tenant both apply, from the next request on", async () => {
     await administer("POST", "/tenants", { name: "spent" })
     const { id, key } = await newKey({ tenant: "spent" })
     await spend(key)
@@ -213,7 +216,7 @@ describe("budgets", () => {
 })
 
 describe("the command line", () => {
-  test("the command line tops up and shows balances of the running gateway, which holds them at once", async () => {
+  test("the command line tops up and shows balances of the running gateway, which applies them at once", async () => {
     const { key, id } = await folder.create("typed", "--balance", "0", "--tenant", "typed")
     expect(await code(await call(key))).toBe("403 insufficient_balance")
     expect((await run("keys", "topup", id, "2.50")).stdout).toBe(`${id} (typed) has 2.5 USD to spend.\n`)
@@ -232,7 +235,7 @@ describe("the command line", () => {
     expect(JSON.parse((await run("tenants", "topup", "typed", "1", "--json")).stdout)).toMatchObject({ balance: "11" })
   })
 
-  test("the command line does the same on the store itself where no gateway runs", async () => {
+  test("the command line tops up and shows balances on the store if no gateway runs", async () => {
     const store = new KeyFolder()
     try {
       const { id } = await store.create("resting", "--balance", "3", "--strict-balance")

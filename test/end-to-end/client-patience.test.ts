@@ -1,6 +1,5 @@
-// Upstreams that are silent for a while, or for too long, as every official client sees them: heart-beats in bytes it
-// takes for nothing, and in the end the whole answer, or an error of its own. The gateway runs in this process, where
-// its limits can be small.
+// Upstreams that pause, for a while or for too long, read by every official client: heart-beats that the client
+// ignores, then the whole answer or the client's own error. The gateway runs in this process, with short limits.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test"
 import { anthropicWords } from "../stage/anthropic-wire.ts"
 import { vendorsConfig } from "../stage/gateway.ts"
@@ -23,8 +22,8 @@ interface StreamingClient {
   readonly events: readonly [half: readonly string[], rest: readonly string[]]
   readonly protocol: keyof typeof WIRES
   /** Reads a stream to its end, telling each piece of its text. */
-  read(gateway: InProcessGateway, hear: (text: string) => void): Promise<void>
-  /** What it raises on an error inside a stream. */
+  read(gateway: InProcessGateway, onText: (text: string) => void): Promise<void>
+  /** The class it raises on an error inside a stream. */
   readonly raises: new (
     ...given: never[]
   ) => Error
@@ -33,7 +32,7 @@ interface StreamingClient {
 const HEADERS = { "content-type": "application/json", "anthropic-version": "2023-06-01" }
 const CONTENTS = { contents: [{ parts: [{ text: "hi" }] }] }
 
-/** How a protocol is asked for a stream without a client, and its heart-beat. */
+/** A protocol's stream request without a client, and its heart-beat. */
 const WIRES = {
   chat: { path: "/v1/chat/completions", body: { ...HI, stream: true }, beat: ": ping\n\n" },
   responses: { path: "/v1/responses", body: { model: "test/model", input: "hi", stream: true }, beat: ": ping\n\n" },
@@ -54,10 +53,10 @@ const chats = VERSIONS.map((version): StreamingClient => {
     name: `${version.name}, chat`,
     events: cut(streamedWords("The quick"), 2),
     protocol: "chat",
-    async read({ url, key }, hear) {
+    async read({ url, key }, onText) {
       const client = new version.OpenAI({ apiKey: key, baseURL: `${url}/v1` })
       const stream = await client.chat.completions.create({ ...HI, stream: true })
-      for await (const { choices } of stream) hear(choices[0]?.delta.content ?? "")
+      for await (const { choices } of stream) onText(choices[0]?.delta.content ?? "")
     },
     raises: version.OpenAI.APIError,
   }
@@ -68,10 +67,10 @@ const responses = VERSIONS.map((version): StreamingClient => {
     name: `${version.name}, responses`,
     events: cut(responseWords("The quick"), 4),
     protocol: "responses",
-    async read({ url, key }, hear) {
+    async read({ url, key }, onText) {
       const client = new version.OpenAI({ apiKey: key, baseURL: `${url}/v1` })
       const stream = client.responses.stream({ model: "test/model", input: "hi" } as never)
-      stream.on("response.output_text.delta", ({ delta }) => hear(delta))
+      stream.on("response.output_text.delta", ({ delta }) => onText(delta))
       await stream.finalResponse()
     },
     raises: version.OpenAI.APIError,
@@ -83,9 +82,9 @@ const messages = ANTHROPIC_VERSIONS.map((version): StreamingClient => {
     name: version.name,
     events: cut(anthropicWords("The quick"), 3),
     protocol: "messages",
-    async read({ url, key }, hear) {
+    async read({ url, key }, onText) {
       const client = new version.Anthropic({ apiKey: key, baseURL: `${url}/anthropic` })
-      await client.messages.stream(hello("test/model")).on("text", hear).finalMessage()
+      await client.messages.stream(hello("test/model")).on("text", onText).finalMessage()
     },
     raises: version.Anthropic.APIError,
   }
@@ -96,10 +95,10 @@ const generates = GENAI_VERSIONS.map((version): StreamingClient => {
     name: version.name,
     events: [geminiHalf("The quick"), geminiWords("!").map((event) => event.replace('"!"', '""'))],
     protocol: "generate",
-    async read({ url, key }, hear) {
+    async read({ url, key }, onText) {
       const client = new version.GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: `${url}/gemini` } })
       const stream = await client.models.generateContentStream({ model: "test/model", contents: "hi" })
-      for await (const { text } of stream) hear(text ?? "")
+      for await (const { text } of stream) onText(text ?? "")
     },
     raises: version.ApiError,
   }
@@ -135,72 +134,72 @@ function hesitates({ events: [half, rest] }: Pick<StreamingClient, "events">, { 
   }
 }
 
-for (const speaker of [...chats, ...responses, ...messages, ...generates]) {
-  describe(speaker.name, () => {
-    /** What is read of a stream until it ends, and what it ends with if not well. */
+for (const client of [...chats, ...responses, ...messages, ...generates]) {
+  describe(client.name, () => {
+    /** The text of a stream up to its end, and the error it ends in, if any. */
     const read = async (gateway: InProcessGateway): Promise<{ text: string; error?: unknown }> => {
       let text = ""
-      const hear = (piece: string) => {
+      const onText = (piece: string) => {
         text += piece
       }
       try {
-        await speaker.read(gateway, hear)
+        await client.read(gateway, onText)
         return { text }
       } catch (error) {
         return { text, error }
       }
     }
 
-    test("waits for an upstream that is slow to begin, and gets the whole answer", async () => {
-      hesitates(speaker, { beforeMs: SILENCE_MS })
+    test("a client waits for an upstream that starts slowly, and gets the whole answer", async () => {
+      hesitates(client, { beforeMs: SILENCE_MS })
       expect(await read(start())).toEqual({ text: "The quick" })
     })
 
-    test("waits for an upstream that falls silent, and gets the whole answer", async () => {
-      hesitates(speaker, { amidstMs: SILENCE_MS })
+    test("a client waits for an upstream that pauses, and gets the whole answer", async () => {
+      hesitates(client, { amidstMs: SILENCE_MS })
       expect(await read(start())).toEqual({ text: "The quick" })
     })
 
-    test("raises its own error when the silence lasts too long, after the text that came", async () => {
-      hesitates(speaker, { amidstMs: LIMIT_MS * 10 })
+    test("a client raises its own error after a pause that is too long, with the text that arrived", async () => {
+      hesitates(client, { amidstMs: LIMIT_MS * 10 })
       const { text, error } = await read(start({ gapMs: LIMIT_MS }))
-      expect(error).toBeInstanceOf(speaker.raises)
+      expect(error).toBeInstanceOf(client.raises)
       expect(error).toMatchObject({ message: expect.stringMatching(/in time|too long|silent/i) })
       expect(text).toBe("The quick")
     })
 
-    test("raises its own error when nothing comes at all, though the stream has begun with heart-beats", async () => {
-      hesitates(speaker, { beforeMs: LIMIT_MS * 10 })
+    test("a client raises its own error if no event arrives after the heart-beats", async () => {
+      hesitates(client, { beforeMs: LIMIT_MS * 10 })
       const { text, error } = await read(start({ firstEventMs: LIMIT_MS }))
-      expect(error).toBeInstanceOf(speaker.raises)
+      expect(error).toBeInstanceOf(client.raises)
       expect(text).toBe("")
     })
 
-    test("raises its own error when the upstream fails after heart-beats", async () => {
+    test("a client raises its own error if the upstream fails after heart-beats", async () => {
       upstream.script = async (_, reply) => {
         await Bun.sleep(SILENCE_MS)
         reply.json({ error: { message: "4711" } }, 500)
       }
       const { error } = await read(start())
-      expect(error).toBeInstanceOf(speaker.raises)
+      expect(error).toBeInstanceOf(client.raises)
       expect(error).toMatchObject({ message: expect.not.stringContaining("4711") })
     })
   })
 }
 
 describe("a silent stream", () => {
-  for (const speaker of [chats[0], responses[0], messages[0], generates[0]]) {
-    if (!speaker) continue
-    const { path, body, beat } = WIRES[speaker.protocol]
+  for (const client of [chats[0], responses[0], messages[0], generates[0]]) {
+    if (!client) continue
+    const { path, body, beat } = WIRES[client.protocol]
     const bytesOf = async ({ url, key }: InProcessGateway): Promise<string> => {
       const headers = { ...HEADERS, authorization: `Bearer ${key}` }
       return (await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })).text()
     }
 
-    test(`a silent stream of ${speaker.protocol} is sent nothing but ${JSON.stringify(beat)}`, async () => {
-      hesitates(speaker, { beforeMs: SILENCE_MS, amidstMs: SILENCE_MS })
+    test(`a silent stream of ${client.protocol} carries only ${JSON.stringify(beat)}`, async () => {
+      hesitates(client, { beforeMs: SILENCE_MS, amidstMs: SILENCE_MS })
       const text = await bytesOf(start())
-      hesitates(speaker, {})
+      hesitates(client, {})
       const plain = await bytesOf(start())
       expect(text).toStartWith(beat.repeat(2))
       expect(text.length).toBeGreaterThan(plain.length + 3 * beat.length)
@@ -208,7 +207,7 @@ describe("a silent stream", () => {
     })
   }
 
-  test("a silent stream of an array is sent blank lines, and stays an array", async () => {
+  test("a silent stream in array form carries blank lines and stays an array", async () => {
     hesitates({ events: [geminiHalf("The quick"), geminiWords("!")] }, { beforeMs: SILENCE_MS, amidstMs: SILENCE_MS })
     const { url, key } = start()
     const path = WIRES.generate.path.replace("?alt=sse", "")

@@ -6,7 +6,7 @@ import OpenAI4 from "openai4"
 interface ClientVersion {
   readonly name: string
   readonly OpenAI: typeof OpenAI
-  /** Where this version keeps `parse`, `stream` and `runTools`. */
+  /** The object with `parse`, `stream` and `runTools` in this version. */
   readonly helpers: (client: OpenAI) => OpenAI["chat"]["completions"]
 }
 

@@ -1,4 +1,4 @@
-// What an operator is told when a command, a folder, a port, a pattern or a file is wrong.
+// The messages for a wrong command, folder, port, pattern or file.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -20,18 +20,18 @@ afterAll(async () => {
 const run = (...words: string[]) => runCommand(words, { folder })
 const runThere = (...words: string[]) => run(...words, "--data", gateway.dataDir)
 
-describe("a command", () => {
+describe("the command line", () => {
   test.each([
     [["srve"], "Did you mean serve?"],
     [["kyes", "list"], "Did you mean keys?"],
     [["frobnicate"], "Commands: serve, check, keys"],
     [["keys", "crate"], "Did you mean create?"],
-  ])("%j that there is none of is refused: %s", async (words, advice) => {
+  ])("the unknown command %j is rejected with a hint: %s", async (words, advice) => {
     const { code, stderr } = await run(...words)
     expect([code, stderr]).toEqual([1, expect.stringContaining(advice)])
   })
 
-  test("a command is completed by a shell", async () => {
+  test("a shell completes commands", async () => {
     const { stdout } = await run("completion", "bash")
     const script = `${stdout}\nCOMP_WORDS=(trivium keys rot); COMP_CWORD=2; _trivium; echo "\${COMPREPLY[@]}"`
     expect(spawnSync("bash", ["-c", script], { encoding: "utf8" }).stdout.trim()).toBe("rotate")
@@ -39,8 +39,8 @@ describe("a command", () => {
   })
 })
 
-describe("a start", () => {
-  test("on a file in the data folder's place says so", async () => {
+describe("starting the gateway", () => {
+  test("a start on a file instead of a data folder fails with a message", async () => {
     const file = join(folder, "file")
     writeFileSync(file, "x")
     const { code, stderr } = await run("serve", "--port", "0", "--data", file)
@@ -49,7 +49,7 @@ describe("a start", () => {
     expect(below.stderr).toContain("a part of its path is a file")
   })
 
-  test("on a port in use says which, for callers and for the administration", async () => {
+  test("a start on a port in use names the port, for callers and for the administration", async () => {
     const port = new URL(gateway.url).port
     const callers = await run("serve", "--port", port, "--admin-port", "0")
     expect([callers.code, callers.stderr]).toEqual([
@@ -63,7 +63,7 @@ describe("a start", () => {
     ])
   })
 
-  test("a start in demo mode that makes no key says how to get one", async () => {
+  test("a start in demo mode without a new key prints how to get one", async () => {
     const again = await RunningGateway.start({ dataDir: join(folder, "twice") })
     await again.stop()
     const second = await RunningGateway.start({ dataDir: join(folder, "twice") })
@@ -77,15 +77,15 @@ describe("a start", () => {
     [{ MISTRAL_API_KEY: "x" }, /"model": "mistral\/mistral-/],
     [{ AZURE_OPENAI_API_KEY: "x", AZURE_OPENAI_RESOURCE: "r" }, /"model": "openai\/gpt-/],
     [{ VOYAGE_API_KEY: "x" }, /No chat model can be called[\s\S]*trivium check/],
-  ])("with %j shows a current chat model, or says that there is none", async (environment, expected) => {
+  ])("a start with %j shows a current chat model, or reports that there is none", async (environment, expected) => {
     const first = await RunningGateway.start({ environment })
     await first.stop()
     expect(first.output.stdout).toMatch(expected)
   })
 })
 
-describe("a key", () => {
-  test("a key whose models match nothing is made with a warning, one that matches without", async () => {
+describe("keys on the command line", () => {
+  test("a key whose model patterns match nothing is created with a warning", async () => {
     const warned = await runThere("keys", "create", "--name", "x", "--models", "opnai/*,openai/gpt-4o-mimi,google/*")
     expect(warned.code).toBe(0)
     expect(warned.stderr).toContain('"opnai/*". Did you mean openai/*?')
@@ -99,7 +99,7 @@ describe("a key", () => {
     expect(tenant.stderr).toContain("Did you mean openai/*?")
   })
 
-  test("a key that is rotated says until when the old one is accepted", async () => {
+  test("rotating a key prints until when the old one is accepted", async () => {
     const made = JSON.parse((await runThere("keys", "create", "--name", "r", "--json")).stdout) as { id: string }
     const rotated = await runThere("keys", "rotate", made.id)
     expect(rotated.stdout).toMatch(/The old key is valid until \d{4}-\d\d-\d\d \d\d:\d\d UTC\./)
@@ -109,17 +109,17 @@ describe("a key", () => {
     expect((await runThere("keys", "rotate", made.id, "--grace", "0m")).stdout).toContain("no longer valid")
   })
 
-  test("a key is not found at the callers' port, which says where the administration is", async () => {
+  test("a key command at the callers' port fails and names the administration", async () => {
     const { code, stderr } = await runThere("keys", "list", "--url", gateway.url)
     expect([code, stderr]).toEqual([1, expect.stringContaining("administration has its own port")])
   })
 })
 
-describe("JSON with a fault", () => {
+describe("malformed JSON", () => {
   const BROKEN = '{\n  "model": "openai/gpt-4o-mini",\n  messages: []\n}'
   const WHERE = "(line 3, column 3)"
 
-  test("JSON with a fault is refused with its position, by callers' routes, the administration and trivium explain", async () => {
+  test("malformed JSON is rejected with its position by callers' routes, the administration and trivium explain", async () => {
     const called = await gateway.chat(BROKEN)
     expect(await called.json()).toMatchObject({
       error: { code: "invalid_json", message: expect.stringContaining(WHERE) },
@@ -130,7 +130,7 @@ describe("JSON with a fault", () => {
     expect((await run("explain", "request.json")).stderr).toContain(WHERE)
   })
 
-  test("JSON with a fault has its position in characters, also behind others than ASCII and in a large body", async () => {
+  test("the position of malformed JSON is counted in characters, also beyond ASCII and in a large body", async () => {
     const wide = await gateway.chat('{"model": "é€", oops}')
     expect(await wide.text()).toContain("(line 1, column 17)")
     const large = await gateway.chat(`{"model": "m",\n"messages": "${"é".repeat(300_000)}",\n oops}`)
@@ -144,7 +144,7 @@ describe("trivium check", () => {
     return run("check", "--config", "check.yaml", ...words)
   }
 
-  test("trivium check says which line a host of one's own lacks", async () => {
+  test("trivium check names the line that an entry of one's own host lacks", async () => {
     const { code, stderr } = await check('providers:\n  custom: { base_url: "http://127.0.0.1:9/v1" }\n')
     expect([code, stderr]).toEqual([1, expect.stringMatching(/check\.yaml:2:3 .*add `type: openai-compatible`/)])
     const misspelt = await check('providers:\n  opnai: { base_url: "http://127.0.0.1:9/v1" }\n')
@@ -153,7 +153,7 @@ describe("trivium check", () => {
     expect(problems).toMatchObject({ valid: false, problems: [{ path: "providers.opnai", line: 2 }] })
   })
 
-  test("trivium check does not offer a model without a price, and neither do the listings", async () => {
+  test("trivium check and the listings omit a model without a price", async () => {
     const upstream = await ScriptedUpstream.start((_, reply) => reply.json({ data: [] }))
     const model = (id: string, more: string) =>
       `  - { id: ${id}, kind: chat, context_window: 8192, max_output_tokens: 1024, targets: [{ provider: host, model: x }]${more} }`
@@ -182,7 +182,7 @@ describe("trivium check", () => {
     }
   })
 
-  test("trivium check says what to do where no model can be called", async () => {
+  test("trivium check prints what to do if no model can be called", async () => {
     const { stdout } = await check(
       'providers:\n  host: { type: openai-compatible, base_url: "http://127.0.0.1:9/v1" }\n',
     )
@@ -191,7 +191,7 @@ describe("trivium check", () => {
   })
 })
 
-test("in demo mode the simulator is named as the one who serves", async () => {
+test("in demo mode trivium check names the simulator as the provider", async () => {
   const { stdout } = await runThere("models")
   expect(stdout).toMatch(/^openai\/gpt-4o-mini +chat +\d+ +simulator$/m)
 })

@@ -1,4 +1,5 @@
-// POST /v1/completions: relayed to hosts that have it, whole and streamed, billed as chat is; refused for all others.
+// POST /v1/completions: relayed to hosts that have it, whole and streamed, billed as chat is, and rejected for all
+// others.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import { SimulatorServer } from "../../src/simulator/server.ts"
@@ -50,9 +51,9 @@ const HEAD = '"id":"cmpl-1","object":"text_completion","created":1731000000,"mod
 const USAGE =
   '"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,"prompt_tokens_details":{"cached_tokens":2}}'
 const WHOLE = `{${HEAD},"choices":[{"text":" there was","index":0,"logprobs":null,"finish_reason":"length"}], ${USAGE}}`
-const said = (text: string, finish: string | null, more = "") =>
+const textEvent = (text: string, finish: string | null, more = "") =>
   `data: {${HEAD},"choices":[{"text":"${text}","index":0,"logprobs":null,"finish_reason":${JSON.stringify(finish)}}]${more}}\n\n`
-const TOLD = `data: {${HEAD},"choices":[],${USAGE}}\n\n`
+const USAGE_EVENT = `data: {${HEAD},"choices":[],${USAGE}}\n\n`
 /** 3 fresh at 1, 2 cached at 0.5, 2 made at 2 USD per million. */
 const COST = "0.000008"
 
@@ -63,8 +64,8 @@ async function receipt({ headers }: Response): Promise<unknown> {
   return (await fetch(url, { headers: { authorization: `Bearer ${gateway.key}` } })).json()
 }
 
-describe("a completion that comes whole", () => {
-  test("a completion that comes whole passes with the names changed and nothing else, and costs what it used", async () => {
+describe("a unary completion", () => {
+  test("a unary completion passes with only the names changed, and is charged by its usage", async () => {
     upstream.script = whole
     const answer = await ask({ model: "test/base", prompt: "Once", provider: { fallback: [] }, odd: 1.0 })
     expect(await answer.text()).toBe(WHOLE.replace("upstream-base-2026", "test/base"))
@@ -78,7 +79,7 @@ describe("a completion that comes whole", () => {
     expect(await receipt(answer)).toMatchObject({ cost: COST, usage: { input: 3, cache_read: 2, output: 2 } })
   })
 
-  test("a completion that comes whole is read by the official client, from each prompt as many as were asked for", async () => {
+  test("a unary completion has the requested number of candidates per prompt for the official client", async () => {
     const answer = await client.completions.create({ model: "test/simulated", prompt: ["One", "Two"], n: 2 })
     expect(answer.choices.map(({ index }) => index)).toEqual([0, 1, 2, 3])
     expect(answer.model).toBe("test/simulated")
@@ -86,10 +87,10 @@ describe("a completion that comes whole", () => {
   })
 })
 
-describe("a completion that is streamed", () => {
-  const EVENTS = [said(" there", null), said(" was", null), said("", "stop"), TOLD, DONE]
+describe("a streamed completion", () => {
+  const EVENTS = [textEvent(" there", null), textEvent(" was", null), textEvent("", "stop"), USAGE_EVENT, DONE]
 
-  test("a completion that is streamed asks for usage and hides it, and costs the same", async () => {
+  test("a streamed completion requests usage upstream, hides it, and is charged the same", async () => {
     upstream.script = streams(EVENTS)
     const answer = await ask({ model: "test/base", prompt: "Once", stream: true })
     const renamed = [...EVENTS.slice(0, 3), DONE].join("").replaceAll("upstream-base-2026", "test/base")
@@ -98,48 +99,48 @@ describe("a completion that is streamed", () => {
     expect(await receipt(answer)).toMatchObject({ cost: COST, outcome: "settled" })
   })
 
-  test("a completion that is streamed shows usage to a client that requests it", async () => {
+  test("a streamed completion shows usage to a client that requests it", async () => {
     upstream.script = streams(EVENTS)
     const more = { stream: true, stream_options: { include_usage: true } }
     const answer = await ask({ model: "test/base", prompt: "Once", ...more })
     expect(await answer.text()).toBe(EVENTS.join("").replaceAll("upstream-base-2026", "test/base"))
   })
 
-  test("a completion that is streamed is whole without its last event where every candidate has ended", async () => {
-    upstream.script = streams([said(" there", null), said("", "stop")])
+  test("a streamed completion without its last event is complete if every candidate has ended", async () => {
+    upstream.script = streams([textEvent(" there", null), textEvent("", "stop")])
     const answer = await ask({ model: "test/base", prompt: "Once", stream: true })
     expect(await answer.text()).toEndWith(DONE)
   })
 
-  test("a completion that is streamed raises in the official client where it breaks off", async () => {
+  test("a streamed completion that breaks off raises an error in the official client", async () => {
     upstream.script = async (_, reply) => {
       reply.stream()
-      await reply.write(said(" there", null))
+      await reply.write(textEvent(" there", null))
       reply.cut("fin")
     }
     const stream = await client.completions.create({ model: "test/base", prompt: "Once", stream: true })
-    const heard: string[] = []
+    const received: string[] = []
     const reading = (async () => {
-      for await (const { choices } of stream) heard.push(choices[0]?.text ?? "")
+      for await (const { choices } of stream) received.push(choices[0]?.text ?? "")
     })()
     expect(await rejectionOf(reading)).toBeInstanceOf(OpenAI.APIError)
-    expect(heard).toEqual([" there"])
+    expect(received).toEqual([" there"])
   })
 
-  test("a completion that is streamed says the same as the one that comes whole", async () => {
-    const asked = { model: "test/simulated", prompt: "Tell me of foxes", max_tokens: 30 }
-    const alone = await client.completions.create(asked)
+  test("a streamed completion has the same text as the unary one", async () => {
+    const request = { model: "test/simulated", prompt: "Tell me of foxes", max_tokens: 30 }
+    const alone = await client.completions.create(request)
     let text = ""
-    for await (const { choices } of await client.completions.create({ ...asked, stream: true })) {
+    for await (const { choices } of await client.completions.create({ ...request, stream: true })) {
       text += choices[0]?.text ?? ""
     }
     expect(text).toBe(alone.choices[0]?.text ?? "")
   })
 })
 
-describe("who speaks it", () => {
+describe("providers of completions", () => {
   test.each(["test/messages", "test/newer"])(
-    "%s has no host that does, and is refused without a call",
+    "a completion for %s is rejected without a call, since no host serves it",
     async (model) => {
       const calls = upstream.requests.length
       const answer = await ask({ model, prompt: "Once" })
@@ -149,13 +150,13 @@ describe("who speaks it", () => {
     },
   )
 
-  test("OpenAI does for its last models that were made for it", async () => {
+  test("OpenAI serves completions for its instruct models", async () => {
     upstream.script = whole
     expect((await ask({ model: "test/instruct", prompt: "Once" })).status).toBe(200)
   })
 })
 
-describe("what is refused", () => {
+describe("invalid completion requests", () => {
   const refusals: [object, string][] = [
     [{}, "missing_parameter prompt"],
     [{ prompt: [] }, "invalid_parameter prompt"],
@@ -166,7 +167,7 @@ describe("what is refused", () => {
     [{ prompt: "x", stop: [1] }, "invalid_parameter stop[0]"],
     [{ prompt: "x", api_base: "http://elsewhere" }, "unsupported_parameter api_base"],
   ]
-  test.each(refusals)("%o", async (body, expected) => {
+  test.each(refusals)("an invalid completion request is rejected: %o", async (body, expected) => {
     const answer = await ask({ model: "test/base", ...body })
     const { error } = (await answer.json()) as { error: { code: string; param: string } }
     expect(`${error.code} ${error.param}`).toBe(expected)

@@ -1,4 +1,4 @@
-// How many requests of one key run at once: each is given back exactly once, however it ends.
+// The concurrency limit of a key: each slot is released exactly once, however its request ends.
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { eventually } from "../stage/eventually.ts"
 import { upstreamConfig } from "../stage/gateway.ts"
@@ -39,10 +39,10 @@ async function freePlaces(): Promise<number> {
         resolve()
       })
     })
-  const asked = Array.from({ length: PLACES + 2 }, () => call(HI))
-  const refused = asked.map(async (each) => (await each).status)
+  const calls = Array.from({ length: PLACES + 2 }, () => call(HI))
+  const refused = calls.map(async (each) => (await each).status)
   await eventually(() => held.length > 0, { what: "a call" })
-  // Nothing tells that no more will come.
+  // No event shows that no more will arrive.
   await Bun.sleep(100)
   for (const release of held) release()
   const statuses = await Promise.all(refused)
@@ -92,10 +92,10 @@ const endings: readonly [string, UpstreamScript, (controller: AbortController) =
     "left before the answer",
     () => {},
     async (controller) => {
-      const asked = call(HI, { signal: controller.signal })
+      const pending = call(HI, { signal: controller.signal })
       await Bun.sleep(50)
       controller.abort()
-      await asked
+      await pending
     },
   ],
   [
@@ -117,22 +117,22 @@ const endings: readonly [string, UpstreamScript, (controller: AbortController) =
           stream.enqueue(new TextEncoder().encode(" "))
         },
       })
-      const asked = call(HI, { body, signal: controller.signal, duplex: "half" } as RequestInit)
+      const pending = call(HI, { body, signal: controller.signal, duplex: "half" } as RequestInit)
       await Bun.sleep(50)
       controller.abort()
-      await asked
+      await pending
     },
   ],
 ]
 
-test.each(endings)("a request that was %s has given its place back, once", async (_, script, ask) => {
+test.each(endings)("a request that was %s releases its slot once", async (_, script, ask) => {
   upstream.script = script
   await Promise.all(Array.from({ length: PLACES }, () => ask(new AbortController()).catch(() => {})))
   await eventually(() => gateway.gateway.metrics.expose().includes("in_flight 0"), { what: "the end of all" })
   expect(await freePlaces()).toBe(PLACES)
 })
 
-test("those that were refused for want of a place give none back", async () => {
+test("requests rejected for want of a slot release none", async () => {
   expect(await freePlaces()).toBe(PLACES)
   expect(await freePlaces()).toBe(PLACES)
 })

@@ -1,4 +1,4 @@
-// What clients do on one connection, byte by byte: framing, requests sent ahead, idleness, haste and sloth.
+// Client connections byte by byte: framing, pipelining, idle time, fast and slow clients.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test"
 import { eventually, within } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
@@ -55,7 +55,7 @@ async function answers(client: RawClient, count: number): Promise<number[]> {
 
 const ended = (client: RawClient, what = "the end of the connection") => within(client.closed, PATIENCE_MS, what)
 
-describe("a body in chunks", () => {
+describe("a chunked body", () => {
   const chunked = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\nX-Checksum: abc\r\nX-Other: d\r\n\r\n`
 
   test.each([
@@ -67,7 +67,7 @@ describe("a body in chunks", () => {
     ],
     ["that comes byte by byte", [...chunked]],
     ["with extensions", [chunked.replace("\r\n", ';a="b"\r\n')]],
-  ])("%s is accepted, and the connection kept", async (what, pieces) => {
+  ])("a chunked body %s is accepted, and the connection kept", async (what, pieces) => {
     const client = await connected()
     await client.send(post("Transfer-Encoding: chunked", what.includes("announced") ? "Trailer: X-Checksum\r\n" : ""))
     for (const piece of pieces) {
@@ -78,7 +78,7 @@ describe("a body in chunks", () => {
     expect(await answers(client, 2)).toEqual([200, 200])
   })
 
-  test("a body in chunks that is framed wrongly is refused before any call or charge", async () => {
+  test("a chunked body with malformed framing is rejected before any call or charge", async () => {
     const called = upstream.requests.length
     for (const broken of [chunked.replace("X-Checksum:", "X-Checksum :"), chunked.replace("\r\n0\r\n", "\r\nzz\r\n")]) {
       for (const apart of [0, 30]) {
@@ -94,8 +94,8 @@ describe("a body in chunks", () => {
   })
 })
 
-describe("a request that is sent while the one before runs", () => {
-  test("a request that is sent while the one before runs is answered behind it, in whatever pieces they come", async () => {
+describe("a pipelined request", () => {
+  test("a pipelined request is answered in order, in any pieces", async () => {
     const held: UpstreamReply[] = []
     upstream.script = (_, reply) => void held.push(reply)
     for (const apart of [false, true]) {
@@ -115,7 +115,7 @@ describe("a request that is sent while the one before runs", () => {
     }
   })
 
-  test("a request that is sent while the one before runs costs what it costs, each once", async () => {
+  test("pipelined requests are each charged once", async () => {
     upstream.script = async (request, reply) => {
       if (!request.body.includes('"stream":true')) return reply.json(completion("Hello."))
       reply.stream()
@@ -133,7 +133,7 @@ describe("a request that is sent while the one before runs", () => {
     expect(upstream.requests.length).toBe(called + 3)
   })
 
-  test("a request that is sent while the one before runs waits in the client where it is large, and comes whole", async () => {
+  test("a large pipelined request waits in the client and arrives whole", async () => {
     const held: UpstreamReply[] = []
     upstream.script = (_, reply) => void held.push(reply)
     const client = await connected()
@@ -148,7 +148,7 @@ describe("a request that is sent while the one before runs", () => {
     expect((await answers(client, 2)).length).toBe(2)
   })
 
-  test("a request that is sent while the one before runs is one of thousands, and all are answered while others are served", async () => {
+  test("thousands of pipelined requests are all answered while other clients are served", async () => {
     const client = await connected()
     const count = 5000
     await client.send(get("/healthz").repeat(count))
@@ -156,7 +156,7 @@ describe("a request that is sent while the one before runs", () => {
     expect(await answers(client, count)).toHaveLength(count)
   })
 
-  test("that is no HTTP does not take the answer before away", async () => {
+  test("a pipelined request that is not HTTP does not remove the answer before it", async () => {
     const held: UpstreamReply[] = []
     upstream.script = (_, reply) => void held.push(reply)
     const client = await connected()
@@ -173,11 +173,11 @@ describe("a connection", () => {
 
   test.each<[string, string, boolean]>([
     ["HTTP/1.1", get("/healthz"), true],
-    ["HTTP/1.1 that says so", get("/healthz", "Connection: keep-alive\r\n"), true],
-    ["HTTP/1.1 that wants it closed", get("/healthz", "Connection: close\r\n"), false],
+    ["HTTP/1.1 with keep-alive", get("/healthz", "Connection: keep-alive\r\n"), true],
+    ["HTTP/1.1 with close", get("/healthz", "Connection: close\r\n"), false],
     ["HTTP/1.0", get("/healthz", "", "1.0"), false],
-    ["HTTP/1.0 that wants it kept", get("/healthz", "Connection: keep-alive\r\n", "1.0"), true],
-  ])("a connection of %s is kept or closed as its answer says", async (_, request, isKept) => {
+    ["HTTP/1.0 with keep-alive", get("/healthz", "Connection: keep-alive\r\n", "1.0"), true],
+  ])("a connection of %s is kept or closed as its answer announces", async (_, request, isKept) => {
     const client = await connected()
     await client.send(request)
     if (isKept) {
@@ -191,7 +191,7 @@ describe("a connection", () => {
     }
   })
 
-  test("a connection of HTTP/1.0 gets a stream that ends with it, without chunks", async () => {
+  test("an HTTP/1.0 connection gets a stream without chunks that ends with the connection", async () => {
     upstream.script = async (_, reply) => {
       reply.stream()
       for (const word of streamedWords("one two")) await reply.write(word)
@@ -204,7 +204,7 @@ describe("a connection", () => {
     expect(client.received).toEndWith("data: [DONE]\n\n")
   })
 
-  test("a connection whose client waits for a word before it sends its body gets it, and none where it is refused", async () => {
+  test("a client that expects 100-continue gets it, and none if its request is rejected", async () => {
     const client = await connected()
     await client.send(post(`Content-Length: ${BODY.length}`, "Expect: 100-continue\r\n"))
     await client.until(/^HTTP\/1\.1 100 Continue\r\n\r\n$/)
@@ -216,7 +216,7 @@ describe("a connection", () => {
     expect(await answers(refused, 1)).toEqual([401])
   })
 
-  test("a connection is kept behind an answer to HEAD, which has no body", async () => {
+  test("a connection is kept after an answer to HEAD, which has no body", async () => {
     const client = await connected()
     await client.send(`HEAD /api/hello HTTP/1.1\r\nHost: g\r\n\r\n${get("/healthz")}`)
     expect(await answers(client, 2)).toEqual([200, 200])
@@ -233,7 +233,7 @@ describe("a connection", () => {
     expect(client.received).toContain("ready")
   })
 
-  test("a connection that is refused with a large body under way is closed, and its client can read why", async () => {
+  test("a connection rejected during a large body is closed after the client can read the error", async () => {
     const client = await connected()
     const sending = client.send(post("Content-Length: 30000000").replace(gateway.key, "wrong") + "a".repeat(5_000_000))
     await ended(client)
@@ -242,13 +242,13 @@ describe("a connection", () => {
     expect(client.received).toContain("invalid_api_key")
   })
 
-  test("a connection takes an empty line behind a body, as clients of old sent it", async () => {
+  test("an empty line after a body is accepted, as old clients send it", async () => {
     const client = await connected()
     await client.send(`${whole()}\r\n${get("/healthz")}`)
     expect(await answers(client, 2)).toEqual([200, 200])
   })
 
-  test("a connection gets a large answer whole, however slowly it is read", async () => {
+  test("a connection gets a large answer whole at any reading speed", async () => {
     const content = "0123456789ü".repeat(1_000_000)
     upstream.script = (_, reply) => reply.json(completion(content))
     const client = await connected()
@@ -263,7 +263,7 @@ describe("a connection", () => {
 })
 
 describe("an idle connection", () => {
-  test("an idle connection is told how long it is kept, is kept as long, and then closed", async () => {
+  test("an idle connection is announced a keep-alive time, kept that long, and then closed", async () => {
     const client = await connected(strict)
     await client.send(get("/healthz"))
     await client.until(/^keep-alive: timeout=2\r$/im)
@@ -275,7 +275,7 @@ describe("an idle connection", () => {
     expect(performance.now() - since).toBeGreaterThan(2 * (IDLE_SECONDS * 1000 - 300))
   })
 
-  test("an idle connection at the connection limit the longest idle connection is closed for a new one", async () => {
+  test("the longest idle connection is closed for a new one at the connection limit", async () => {
     const idle: RawClient[] = []
     for (let made = 0; made < MOST; made++) {
       const client = await connected(strict)
@@ -310,7 +310,7 @@ describe("an idle connection", () => {
     expect(await answers(busy, 1)).toEqual([200])
   })
 
-  test("an idle connection that begins to send a request has to send it at once, as a new one", async () => {
+  test("an idle connection that starts a request must complete it as fast as a new one", async () => {
     const client = await connected()
     await client.send(get("/healthz"))
     await client.until(/ok/)

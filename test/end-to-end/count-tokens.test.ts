@@ -1,5 +1,5 @@
-// How many tokens a request has, as the official clients ask for it: over every kind of upstream, with and without a
-// counter of its own, and when that fails.
+// Token counts requested by the official clients: over every kind of upstream, with a counter of its own, without one,
+// and with one that fails.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import Anthropic from "@anthropic-ai/sdk"
 import { GoogleGenAI } from "@google/genai"
@@ -20,7 +20,7 @@ const COUNTS: Readonly<Record<string, unknown>> = {
 }
 const counting: UpstreamScript = ({ path }, reply) => reply.json(COUNTS[path] ?? {}, COUNTS[path] ? 200 : 404)
 
-/** Each model is served by one host: which speaks chat alone and has no counter, or has the counter of its protocol. */
+/** Each model is served by one host, which has chat completions and no counter, or the counter of its protocol. */
 function config(origin: string): string {
   const host = (name: string, type: string, path = "") =>
     `  ${name}: { type: ${type}, base_url: "${origin}${path}", api_key: "upstream-credential" }`
@@ -75,12 +75,12 @@ interface CountResult {
 const SYSTEM = "You answer in one sentence."
 const TEXT = "How many tokens does this question have, counted by you?"
 
-/** The same question, asked by each vendor's own client. */
+/** The same request from each vendor's own client. */
 const CLIENTS: Readonly<Record<string, (at: RunningGateway, model: string) => Promise<CountResult>>> = {
   async anthropic({ url, key }, model) {
     const client = new Anthropic({ baseURL: `${url}/anthropic`, apiKey: key, maxRetries: 0 })
-    const asked = { model, system: SYSTEM, messages: [{ role: "user" as const, content: TEXT }] }
-    const { data, response } = await client.messages.countTokens(asked).withResponse()
+    const request = { model, system: SYSTEM, messages: [{ role: "user" as const, content: TEXT }] }
+    const { data, response } = await client.messages.countTokens(request).withResponse()
     return counted(data.input_tokens, response.headers)
   },
   async genai({ url, key }, model) {
@@ -90,8 +90,8 @@ const CLIENTS: Readonly<Record<string, (at: RunningGateway, model: string) => Pr
   },
   async openai({ url, key }, model) {
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 })
-    const asked = client.responses.inputTokens.count({ model, instructions: SYSTEM, input: TEXT })
-    const { data, response } = await asked.withResponse()
+    const counting = client.responses.inputTokens.count({ model, instructions: SYSTEM, input: TEXT })
+    const { data, response } = await counting.withResponse()
     expect(data.object).toBe("response.input_tokens")
     return counted(data.input_tokens, response.headers)
   },
@@ -119,13 +119,13 @@ interface CountResponseBody {
   readonly error: { readonly code: string }
 }
 
-const told = async (answer: Response) => (await answer.json()) as CountResponseBody
+const readBody = async (answer: Response) => (await answer.json()) as CountResponseBody
 
 const asMessages = (model: string, content: string = TEXT) => ({ model, messages: [{ role: "user", content }] })
 const countMessages = (model: string, content?: string) =>
   post("/msgapi/v1/messages/count_tokens", asMessages(model, content))
 
-describe.each(clients)("asked by %s", (_, ask) => {
+describe.each(clients)("a count requested by %s", (_, ask) => {
   test("tokens of a model without a counter are counted locally, without an upstream call", async () => {
     const { tokens, by, provider } = await ask(gateway, "openai/over-chat")
     expect({ by, provider }).toEqual({ by: "estimated", provider: null })
@@ -137,7 +137,7 @@ describe.each(clients)("asked by %s", (_, ask) => {
     ["test/over-messages", "messages-like", PATHS.messages, 41],
     ["test/over-gemini", "gemini-like", PATHS.generate, 42],
     ["openai/over-responses", "responses-like", PATHS.responses, 43],
-  ])("%s is counted by its own upstream", async (model, provider, path, tokens) => {
+  ])("tokens of %s are counted by its own upstream", async (model, provider, path, tokens) => {
     expect(await ask(gateway, model)).toEqual({ tokens, by: "upstream", provider })
     expect(upstream.requests.map((request) => request.path)).toEqual([path])
     const { body, head } = upstream.lastRequest()
@@ -147,7 +147,7 @@ describe.each(clients)("asked by %s", (_, ask) => {
     expect(head).not.toContain(gateway.key)
   })
 
-  test("the simulator counts its own", async () => {
+  test("the simulator counts tokens of its own models", async () => {
     for (const model of ["anthropic/claude-sonnet-4.5", "google/gemini-2.5-flash"]) {
       const { tokens, by, provider } = await ask(demo, model)
       expect({ by, provider }).toEqual({ by: "upstream", provider: "simulator" })
@@ -156,26 +156,26 @@ describe.each(clients)("asked by %s", (_, ask) => {
   })
 })
 
-describe("an upstream that is asked in another protocol", () => {
+describe("a count by an upstream of another protocol", () => {
   const weather = { name: "weather", description: "Looks up", parameters: { type: "object", properties: {} } }
 
-  test("an upstream that is asked in another protocol is sent what it counts, and nothing that it would refuse", async () => {
-    const asked = {
+  test("a count in another protocol sends only the members that the counter accepts", async () => {
+    const request = {
       model: "test/over-messages",
       instructions: SYSTEM,
       input: TEXT,
       tools: [{ type: "function", ...weather }],
     }
-    expect((await post("/v1/responses/input_tokens", { ...asked, max_output_tokens: 9, temperature: 1 })).status).toBe(
-      200,
-    )
+    expect(
+      (await post("/v1/responses/input_tokens", { ...request, max_output_tokens: 9, temperature: 1 })).status,
+    ).toBe(200)
     const sent = JSON.parse(upstream.lastRequest().body.toString())
     expect(Object.keys(sent).toSorted()).toEqual(["messages", "model", "system", "tools"])
     expect(sent).toMatchObject({ model: "upstream-model", system: SYSTEM, tools: [{ name: "weather" }] })
     expect(upstream.lastRequest().headers["anthropic-version"]).toBe("2023-06-01")
   })
 
-  test("an upstream that is asked in another protocol is sent a whole request where that is what it counts", async () => {
+  test("a count in another protocol sends a whole request if the counter takes one", async () => {
     expect((await countMessages("test/over-gemini")).status).toBe(200)
     const { generateContentRequest } = JSON.parse(upstream.lastRequest().body.toString())
     expect(generateContentRequest).toMatchObject({
@@ -184,10 +184,10 @@ describe("an upstream that is asked in another protocol", () => {
     })
   })
 
-  test("an upstream that is asked in another protocol is sent it in its provider's own form", async () => {
+  test("a count in another protocol has the form of its provider", async () => {
     upstream.script = (_, reply) => reply.json({ inputTokens: 44 })
     const answer = await post("/v1/responses/input_tokens", { model: "test/over-bedrock", input: TEXT })
-    expect(await told(answer)).toMatchObject({ input_tokens: 44 })
+    expect(await readBody(answer)).toMatchObject({ input_tokens: 44 })
     expect(upstream.lastRequest().path).toBe("/model/anthropic.claude/count-tokens")
     const { input } = JSON.parse(upstream.lastRequest().body.toString())
     const inner = JSON.parse(Buffer.from(input.invokeModel.body, "base64").toString())
@@ -195,24 +195,24 @@ describe("an upstream that is asked in another protocol", () => {
     expect(inner).toEqual({ messages, anthropic_version: "bedrock-2023-05-31", max_tokens: 1 })
   })
 
-  test("an upstream that is asked in another protocol is never sent a thought that another sealed", async () => {
+  test("a count in another protocol never sends another minter's sealed thought", async () => {
     const signature = encloseSeal({ mintedBy: "gemini-generate/google", data: "hidden" })
     const thought = { role: "assistant", content: [{ type: "thinking", thinking: "Hm.", signature }] }
     const { messages } = asMessages("")
-    const asked = { model: "test/over-messages", messages: [...messages, thought, ...messages] }
-    const answer = await post("/msgapi/v1/messages/count_tokens", asked)
+    const request = { model: "test/over-messages", messages: [...messages, thought, ...messages] }
+    const answer = await post("/msgapi/v1/messages/count_tokens", request)
     expect(answer.headers.get("x-gateway-count")).toBe("upstream")
     expect(upstream.lastRequest().body.toString()).not.toContain(signature)
   })
 
-  test("an upstream that is asked in another protocol is sent large requests too", async () => {
+  test("a count in another protocol works for large requests too", async () => {
     const answer = await countMessages("test/over-gemini", "word ".repeat(100_000))
     expect(answer.headers.get("x-gateway-count")).toBe("upstream")
     expect(upstream.lastRequest().body.length).toBeGreaterThan(500_000)
   })
 })
 
-describe("an upstream whose counter fails is no reason to fail", () => {
+describe("an upstream whose counter fails", () => {
   const FAILURES: Readonly<Record<string, UpstreamScript>> = {
     "answers 500": (_, reply) => reply.json({ error: { message: "no" } }, 500),
     "answers 400": (_, reply) => reply.json({ error: { message: "no" } }, 400),
@@ -222,7 +222,7 @@ describe("an upstream whose counter fails is no reason to fail", () => {
     "answers with no JSON": (_, reply) => reply.raw("<html>"),
   }
 
-  test.each(Object.keys(FAILURES))("when it %s", async (name) => {
+  test.each(Object.keys(FAILURES))("tokens are counted locally if the counter %s", async (name) => {
     upstream.script = FAILURES[name] ?? counting
     for (const model of ["test/over-gemini", "openai/over-responses"]) {
       const answer = await countMessages(model)
@@ -235,7 +235,7 @@ describe("an upstream whose counter fails is no reason to fail", () => {
     expect(upstream.requests.length).toBeWithin(2, 5)
   })
 
-  test("when it does not answer within two seconds", async () => {
+  test("tokens are counted locally if the counter does not answer within two seconds", async () => {
     upstream.script = () => {}
     const begun = performance.now()
     const answer = await countMessages("test/over-messages")
@@ -265,11 +265,11 @@ describe("an upstream whose counter fails is no reason to fail", () => {
 })
 
 describe("a local count", () => {
-  const tokensOf = async (answer: Response) => (await told(answer)).totalTokens
+  const tokensOf = async (answer: Response) => (await readBody(answer)).totalTokens
   const at = (model: string) => `/genapi/v1beta/models/${model}:countTokens`
   const contents = [{ role: "user", parts: [{ text: TEXT }] }]
 
-  test("a local count is of the request, however it is wrapped, and of its instructions and tools", async () => {
+  test("a local count covers the instructions and tools in any wrapping of the request", async () => {
     const plain = await tokensOf(await post(at("openai/over-chat"), { contents }))
     const wrapped = { model: "models/openai/over-chat", contents }
     expect(await tokensOf(await post(at("openai/over-chat"), { generateContentRequest: wrapped }))).toBe(plain)
@@ -280,22 +280,22 @@ describe("a local count", () => {
     expect(await tokensOf(await post(at("openai/over-chat"), { contents, tools }))).toBeGreaterThan(plain + 8)
   })
 
-  test("a local count is of what is to be embedded, where the protocol counts that", async () => {
+  test("a local count covers embedding input if the protocol counts that", async () => {
     const answer = await post(at("test/embedding"), { contents })
     expect([answer.status, answer.headers.get("x-gateway-count")]).toEqual([200, "estimated"])
     expect(await tokensOf(answer)).toBeGreaterThan(10)
     const elsewhere = await countMessages("test/embedding")
-    expect([elsewhere.status, (await told(elsewhere)).error.code]).toEqual([400, "invalid_parameter"])
+    expect([elsewhere.status, (await readBody(elsewhere)).error.code]).toEqual([400, "invalid_parameter"])
   })
 
-  test("a local count is of letters of every alphabet, and of large requests", async () => {
-    const few = await told(await countMessages("openai/over-chat", "naïve 温度 🦊"))
+  test("a local count covers letters of every alphabet and large requests", async () => {
+    const few = await readBody(await countMessages("openai/over-chat", "naïve 温度 🦊"))
     expect(few.input_tokens).toBeWithin(12, 20)
-    const many = await told(await countMessages("openai/over-chat", "naïve word ".repeat(100_000)))
+    const many = await readBody(await countMessages("openai/over-chat", "naïve word ".repeat(100_000)))
     expect(many.input_tokens).toBeWithin(300_000, 500_000)
   })
 
-  test("a local count is free, and counts as a request but not by its tokens", async () => {
+  test("a local count is free, and counts as one request without tokens", async () => {
     const limits = { name: "poor", balance: "0", requests_per_minute: 5, tokens_per_minute: 1 }
     const made = await gateway.administer("/admin/v1/keys", { method: "POST", body: JSON.stringify(limits) })
     const { key } = (await made.json()) as { key: string }
@@ -313,7 +313,7 @@ describe("a local count", () => {
   })
 })
 
-describe("what may not be asked is refused as it would be without counting", () => {
+describe("invalid counts", () => {
   test.each([
     ["/v1/responses", { model: "no/such", input: "hi" }],
     ["/v1/responses", { model: "openai/over-chat" }],
@@ -323,20 +323,20 @@ describe("what may not be asked is refused as it would be without counting", () 
     ["/v1/responses", { model: "openai/over-chat", input: "hi", provider: { only: ["nobody"] } }],
     ["/msgapi/v1/messages", { model: "no/such", messages: [{ role: "user", content: "hi" }], max_tokens: 1 }],
     ["/msgapi/v1/messages", { model: "openai/over-chat", messages: [], max_tokens: 1 }],
-  ])("%s %j", async (path, body) => {
+  ])("a count at %s is rejected like the call it counts for: %j", async (path, body) => {
     const generating = await post(path, body)
     const counts = await post(path.endsWith("messages") ? `${path}/count_tokens` : `${path}/input_tokens`, body)
     expect(counts.status).toBe(generating.status)
     expect(counts.status).toBe(400)
-    expect((await told(counts)).error).toEqual((await told(generating)).error)
+    expect((await readBody(counts)).error).toEqual((await readBody(generating)).error)
     expect(upstream.requests).toEqual([])
   })
 
-  test("a model beyond the key's scope", async () => {
+  test("a count for a model outside the key's scope is rejected", async () => {
     const narrow = JSON.stringify({ name: "narrow", models: ["test/*"] })
     const made = await gateway.administer("/admin/v1/keys", { method: "POST", body: narrow })
     const { key } = (await made.json()) as { key: string }
     const answer = await post("/v1/responses/input_tokens", { model: "openai/over-chat", input: "hi" }, key)
-    expect([answer.status, (await told(answer)).error.code]).toEqual([403, "model_not_allowed"])
+    expect([answer.status, (await readBody(answer)).error.code]).toEqual([403, "model_not_allowed"])
   })
 })

@@ -55,7 +55,7 @@ test("a rotated credential is used without a restart, and appears in no log", as
   expect(gateway.output.stdout + gateway.output.stderr).not.toMatch(/first-key|second-key/)
 })
 
-test("a file that has become empty or is gone changes nothing, and is reported", async () => {
+test("a credential file that is emptied or removed changes nothing and is reported", async () => {
   const rejections = () => gateway.logged("config-rejected").map(({ reason }) => String(reason))
   mount("version-3", "")
   await eventually(() => rejections().some((reason) => reason.includes(`the file ${file} is empty`)), {
@@ -73,7 +73,7 @@ test("a file that has become empty or is gone changes nothing, and is reported",
   await eventually(async () => (await sentKey()) === "Bearer third-key", { withinMs: 20_000, what: "the return" })
 })
 
-test("check names the file, never what it holds; a missing one is an error of the configuration", async () => {
+test("check names the credential file but not its content, and a missing file is a configuration error", async () => {
   writeFileSync(join(folder, "trivium.yaml"), config())
   const { stdout } = await runCommand(["check"], { folder })
   expect(stdout).toContain(`file ${file}`)

@@ -40,7 +40,7 @@ for (const version of ANTHROPIC_VERSIONS) {
     describe("tools", () => {
       const tools = [CLOCK, WEATHER]
 
-      test("the tool that fits the words is called, with input that fits its schema", async () => {
+      test("the simulator calls the tool that matches the prompt, with input valid by its schema", async () => {
         const message = await client.messages.create({ ...ASK_WEATHER, tools })
         expect(message.stop_reason).toBe("tool_use")
         expect(message.content).toMatchObject([
@@ -48,13 +48,13 @@ for (const version of ANTHROPIC_VERSIONS) {
         ])
       })
 
-      test("no tool is called where none fits, or none may be", async () => {
+      test("the simulator calls no tool if none matches or none is allowed", async () => {
         expect((await client.messages.create({ ...hello(MODEL), tools })).stop_reason).toBe("end_turn")
         const none = { ...ASK_WEATHER, tools, tool_choice: { type: "none" } as const }
         expect((await client.messages.create(none)).stop_reason).toBe("end_turn")
       })
 
-      test("a tool that is forced is called, whatever was said", async () => {
+      test("a forced tool is called for any prompt", async () => {
         const forced = { type: "tool", name: "read_clock" } as const
         const message = await client.messages.create({ ...ASK_WEATHER, tools, tool_choice: forced })
         expect(message.content).toMatchObject([{ type: "tool_use", name: "read_clock", input: {} }])
@@ -62,7 +62,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         expect(any.stop_reason).toBe("tool_use")
       })
 
-      test("streamed input is folded into the call", async () => {
+      test("streamed input is accumulated into the call", async () => {
         const stream = client.messages.stream({ ...ASK_WEATHER, tools })
         const pieces: string[] = []
         stream.on("inputJson", (piece) => pieces.push(piece))
@@ -74,7 +74,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         expect(call).toMatchObject({ name: "get_weather", input: { city: expect.any(String) } })
       })
 
-      test("a result sent back is answered with text", async () => {
+      test("a returned tool result is answered with text", async () => {
         const called = await client.messages.create({ ...ASK_WEATHER, tools })
         const [call] = called.content
         if (call?.type !== "tool_use") throw new Error("no tool was called")
@@ -127,7 +127,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         sky: expect.stringMatching(/^(clear|grey)$/),
       }
 
-      test("the parse helper gives a value that fits the schema", async () => {
+      test("the parse helper returns a value that is valid by the schema", async () => {
         const output_config = { format: version.jsonSchemaOutputFormat(schema, { transform: false }) }
         const message = await client.messages.parse({ ...hello(MODEL), output_config })
         expect(message.parsed_output).toEqual(fitting)

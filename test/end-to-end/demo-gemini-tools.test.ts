@@ -39,29 +39,29 @@ for (const version of GENAI_VERSIONS) {
     const { ask, streamed } = asking(() => client, MODEL)
 
     describe("tools", () => {
-      test("the tool that fits the words is called, with arguments that fit its schema", async () => {
+      test("the simulator calls the tool that matches the prompt, with arguments valid by its schema", async () => {
         const answer = await ask(ASK_WEATHER, { tools })
         expect(answer.functionCalls).toMatchObject([{ name: "get_weather", args: { city: expect.any(String) } }])
       })
 
-      test("no tool is called where none fits, or none may be", async () => {
+      test("the simulator calls no tool if none matches or none is allowed", async () => {
         expect((await ask("hi", { tools })).functionCalls).toBeUndefined()
         const toolConfig = { functionCallingConfig: { mode: FunctionCallingConfigMode.NONE } }
         expect((await ask(ASK_WEATHER, { tools, toolConfig })).functionCalls).toBeUndefined()
       })
 
-      test("a tool that is forced is called, whatever was said", async () => {
+      test("a forced tool is called for any prompt", async () => {
         const only = { mode: FunctionCallingConfigMode.ANY, allowedFunctionNames: ["read_clock"] }
         const answer = await ask(ASK_WEATHER, { tools, toolConfig: { functionCallingConfig: only } })
         expect(answer.functionCalls).toMatchObject([{ name: "read_clock", args: {} }])
       })
 
-      test("a call is streamed whole", async () => {
+      test("a call is streamed as a whole", async () => {
         const calls = (await streamed(ASK_WEATHER, { tools })).flatMap(({ functionCalls = [] }) => functionCalls)
         expect(calls).toEqual((await ask(ASK_WEATHER, { tools })).functionCalls ?? [])
       })
 
-      test("a result sent back is answered with text", async () => {
+      test("a returned tool result is answered with text", async () => {
         const called = await ask(ASK_WEATHER, { tools })
         const [call] = called.functionCalls ?? []
         const functionResponse = { id: call?.id ?? "", name: "get_weather", response: { output: "Snow, -3 °C." } }
@@ -93,7 +93,7 @@ for (const version of GENAI_VERSIONS) {
         expect(answer.text).toContain("Snow, -3 °C.")
       })
 
-      test("automatic function calling does so in a stream", async () => {
+      test("automatic function calling works in a stream", async () => {
         const cities: unknown[] = []
         const chunks = await streamed(ASK_WEATHER, { tools: [callable(cities)] })
         expect(cities).toEqual([expect.any(String)])
@@ -104,11 +104,11 @@ for (const version of GENAI_VERSIONS) {
     describe("structured output", () => {
       const json = (members: GenerateContentConfig) => ask("hi", { responseMimeType: "application/json", ...members })
 
-      test("fits a JSON schema", async () => {
+      test("structured output is valid by a JSON schema", async () => {
         expect(JSON.parse((await json({ responseJsonSchema: SCHEMA })).text ?? "")).toSatisfy(fits)
       })
 
-      test("fits a schema in the vendor's own words", async () => {
+      test("structured output is valid by a schema in the vendor's own dialect", async () => {
         const responseSchema = {
           type: Type.OBJECT,
           properties: {
@@ -122,7 +122,7 @@ for (const version of GENAI_VERSIONS) {
         expect(JSON.parse((await json({ responseSchema })).text ?? "")).toSatisfy(fits)
       })
 
-      test("is JSON where no schema is given", async () => {
+      test("structured output is JSON if no schema is given", async () => {
         expect(JSON.parse((await json({})).text ?? "")).toBeObject()
       })
     })

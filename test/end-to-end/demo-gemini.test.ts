@@ -1,4 +1,4 @@
-// What Google's own client library gets from a gateway without any configuration, the same in each of its versions.
+// Google's own client library against a gateway without any configuration, the same in each of its versions.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { GenerateContentResponse, GoogleGenAI } from "@google/genai"
 import { RunningGateway } from "../stage/gateway.ts"
@@ -28,14 +28,14 @@ for (const version of GENAI_VERSIONS) {
     const { ask, streamed } = asking(() => client, MODEL)
 
     describe("generating", () => {
-      test("an answer comes from the model asked for and says what it heard", async () => {
+      test("an answer has the requested model and repeats the prompt", async () => {
         const answer = await ask("Good morning!")
         expect(answer.modelVersion).toBe(MODEL)
         expect(answer.candidates?.[0]).toMatchObject({ finishReason: "STOP", content: { role: "model" } })
         expect(answer.text).toContain("Good morning!")
       })
 
-      test("a model of another author, or a bare name, is spoken to in the same way", async () => {
+      test("a model of another author and a bare name are called in the same way", async () => {
         const names = [
           ["openai/gpt-4o-mini", "openai/gpt-4o-mini"],
           ["models/openai/gpt-4o-mini", "openai/gpt-4o-mini"],
@@ -46,7 +46,7 @@ for (const version of GENAI_VERSIONS) {
         }
       })
 
-      test("in the mode for Vertex, where the path names a publisher, it answers as well", async () => {
+      test("the Vertex mode of the client, whose path names a publisher, is answered as well", async () => {
         const vertex = new version.GoogleGenAI({
           vertexai: true,
           apiKey: gateway.key,
@@ -56,7 +56,7 @@ for (const version of GENAI_VERSIONS) {
         expect(answer.modelVersion).toBe("openai/gpt-4o-mini")
       })
 
-      test("the system instruction and earlier turns are read, and counted", async () => {
+      test("the system instruction and earlier turns are processed and counted", async () => {
         const bare = await ask("And now?")
         const answer = await ask(
           [
@@ -70,7 +70,7 @@ for (const version of GENAI_VERSIONS) {
         expect(answer.usageMetadata?.promptTokenCount).toBeGreaterThan(bare.usageMetadata?.promptTokenCount ?? 1e9)
       })
 
-      test("usage counts both sides and adds up", async () => {
+      test("usage counts input and output and adds up", async () => {
         const { usageMetadata } = await ask("One two three four five.")
         const { promptTokenCount = 0, candidatesTokenCount = 0, totalTokenCount } = usageMetadata ?? {}
         expect(promptTokenCount).toBeGreaterThanOrEqual(5)
@@ -78,7 +78,7 @@ for (const version of GENAI_VERSIONS) {
         expect(totalTokenCount).toBe(promptTokenCount + candidatesTokenCount)
       })
 
-      test("the limit on tokens ends an answer with the reason MAX_TOKENS", async () => {
+      test("the token limit ends an answer with the reason MAX_TOKENS", async () => {
         const answer = await ask("hi", { maxOutputTokens: 3 })
         expect(String(answer.candidates?.[0]?.finishReason)).toBe("MAX_TOKENS")
         expect(answer.usageMetadata?.candidatesTokenCount).toBe(3)
@@ -91,26 +91,26 @@ for (const version of GENAI_VERSIONS) {
         expect(answer.text).toMatch(/\S/)
       })
 
-      test("several candidates come numbered, and differ", async () => {
+      test("several candidates are numbered and differ", async () => {
         const { candidates = [] } = await ask("hi", { candidateCount: 3 })
         expect(candidates.map(({ index }) => index)).toEqual([0, 1, 2])
         expect(new Set(candidates.map(({ content }) => content?.parts?.[0]?.text)).size).toBe(3)
       })
 
-      test("an image sent along is seen", async () => {
+      test("an image in the request is processed", async () => {
         const inlineData = { mimeType: "image/png", data: PNG }
         const answer = await ask([{ role: "user", parts: [{ inlineData }, { text: "What is this?" }] }])
         expect(answer.text).toContain("You showed an image")
         expect(answer.text).toContain("What is this?")
       })
 
-      test("thoughts are shown where they are asked for, counted, and signed", async () => {
+      test("requested thoughts are shown, counted and signed", async () => {
         const answer = await ask("hi", { thinkingConfig: { includeThoughts: true, thinkingBudget: 512 } })
-        const [thought, said] = answer.candidates?.[0]?.content?.parts ?? []
+        const [thought, part] = answer.candidates?.[0]?.content?.parts ?? []
         expect(thought?.thought).toBe(true)
         expect(thought?.text).toMatch(/\S/)
-        expect(said?.thoughtSignature).toMatch(/\S/)
-        expect(answer.text).toBe(said?.text ?? "")
+        expect(part?.thoughtSignature).toMatch(/\S/)
+        expect(answer.text).toBe(part?.text ?? "")
         const { promptTokenCount = 0, candidatesTokenCount = 0, thoughtsTokenCount = 0 } = answer.usageMetadata ?? {}
         expect(thoughtsTokenCount).toBeGreaterThan(0)
         const total = promptTokenCount + candidatesTokenCount + thoughtsTokenCount
@@ -119,7 +119,7 @@ for (const version of GENAI_VERSIONS) {
     })
 
     describe("streams", () => {
-      test("the chunks add up to the whole answer, and the last says why it ended", async () => {
+      test("the chunks add up to the whole answer, and the last has the finish reason", async () => {
         const chunks = await streamed("Tell me more, in 60 words.")
         const whole = await ask("Tell me more, in 60 words.")
         expect(chunks.length).toBeGreaterThan(3)
@@ -134,7 +134,7 @@ for (const version of GENAI_VERSIONS) {
         expect(String(last?.candidates?.[0]?.finishReason)).toBe("MAX_TOKENS")
       })
 
-      test("a chat accumulates what was streamed into its history", async () => {
+      test("a chat accumulates streamed text in its history", async () => {
         const chat = client.chats.create({ model: MODEL })
         let text = ""
         for await (const chunk of await chat.sendMessageStream({ message: "One?" })) text += chunk.text ?? ""
@@ -144,7 +144,7 @@ for (const version of GENAI_VERSIONS) {
         expect(chat.getHistory(true).filter(({ role }) => role === "user")).toHaveLength(2)
       })
 
-      test("without events it is one JSON array, streamed element by element", async () => {
+      test("a stream without SSE is one JSON array, sent element by element", async () => {
         const url = `${gateway.url}/gemini/v1beta/models/${MODEL}:streamGenerateContent`
         const body = JSON.stringify({ contents: [{ parts: [{ text: "hi" }] }] })
         const headers = { "x-goog-api-key": gateway.key, "content-type": "application/json" }
@@ -164,7 +164,7 @@ for (const version of GENAI_VERSIONS) {
     })
 
     describe("models", () => {
-      test("the list is read to its end, page by page, each model once", async () => {
+      test("the list is read page by page to its end, each model once", async () => {
         const names: string[] = []
         for await (const { name } of await client.models.list({ config: { pageSize: 37 } })) names.push(name ?? "")
         expect(new Set(names).size).toBe(names.length)
@@ -175,7 +175,7 @@ for (const version of GENAI_VERSIONS) {
         expect(names.length).toBeGreaterThan(100)
       })
 
-      test("a page has the size asked for, and the next one goes on behind it", async () => {
+      test("a page has the requested size, and the next one continues after it", async () => {
         const pager = await client.models.list({ config: { pageSize: 3 } })
         const first = pager.page.map(({ name }) => name)
         expect(first).toHaveLength(3)
@@ -185,7 +185,7 @@ for (const version of GENAI_VERSIONS) {
         expect(first).not.toContain(second[0])
       })
 
-      test("an entry says what the model takes and does", async () => {
+      test("an entry states the limits and methods of its model", async () => {
         expect(await client.models.get({ model: "openai/gpt-4o-mini" })).toMatchObject({
           name: "models/openai/gpt-4o-mini",
           displayName: expect.any(String),
@@ -195,7 +195,7 @@ for (const version of GENAI_VERSIONS) {
         })
       })
 
-      test("a name that comes encoded means the same", async () => {
+      test("an encoded model name resolves alike", async () => {
         for (const path of ["openai%2Fgpt-4o-mini", "openai/gpt-4o-mini"]) {
           const response = await fetch(`${gateway.url}/gemini/v1beta/models/${path}?key=${gateway.key}`)
           expect(await response.json()).toMatchObject({ name: "models/openai/gpt-4o-mini" })

@@ -1,5 +1,5 @@
-// What OpenAI's own client library gets over chat completions from a gateway without any configuration, the same in
-// each of its versions.
+// OpenAI's own client library over chat completions against a gateway without any configuration, the same in each of
+// its versions.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type OpenAI from "openai"
 import { RunningGateway } from "../stage/gateway.ts"
@@ -51,20 +51,20 @@ for (const version of VERSIONS) {
     }
 
     describe("chat", () => {
-      test("an answer comes from the model asked for and says what it heard", async () => {
+      test("an answer has the requested model and repeats the prompt", async () => {
         const { answer, choice, text } = await ask(hello("Good morning!"))
         expect(answer).toMatchObject({ object: "chat.completion", model: MODEL })
         expect(choice).toMatchObject({ index: 0, finish_reason: "stop", message: { role: "assistant" } })
         expect(text).toContain("Good morning!")
       })
 
-      test("models of other authors are spoken to in the same way", async () => {
+      test("models of other authors are called in the same way", async () => {
         for (const model of ["anthropic/claude-haiku-4.5", "google/gemini-2.5-flash"]) {
           expect((await ask(hello("hi", { model }))).answer.model).toBe(model)
         }
       })
 
-      test("a bare name finds the author's model", async () => {
+      test("a bare name resolves to the author's model", async () => {
         expect((await ask(hello("hi", { model: "gpt-4o-mini" }))).answer.model).toBe(MODEL)
       })
 
@@ -74,7 +74,7 @@ for (const version of VERSIONS) {
         expect(request_id).toMatch(/\S/)
       })
 
-      test("usage counts both sides and adds up", async () => {
+      test("usage counts input and output and adds up", async () => {
         const { usage } = (await ask(hello("One two three four five."))).answer
         if (!usage) throw new Error("no usage")
         expect(usage.prompt_tokens).toBeGreaterThanOrEqual(5)
@@ -82,7 +82,7 @@ for (const version of VERSIONS) {
         expect(usage.total_tokens).toBe(usage.prompt_tokens + usage.completion_tokens)
       })
 
-      test("the limit on tokens ends an answer with the reason length", async () => {
+      test("the token limit ends an answer with the reason length", async () => {
         for (const limit of [{ max_tokens: 3 }, { max_completion_tokens: 3 }]) {
           const { answer, choice } = await ask(hello("hi", limit))
           expect(choice.finish_reason).toBe("length")
@@ -99,13 +99,13 @@ for (const version of VERSIONS) {
         }
       })
 
-      test("several choices come numbered, and differ", async () => {
+      test("several choices are numbered and differ", async () => {
         const { answer } = await ask(hello("hi", { n: 3 }))
         expect(answer.choices.map(({ index }) => index)).toEqual([0, 1, 2])
         expect(new Set(answer.choices.map(({ message }) => message.content)).size).toBe(3)
       })
 
-      test("an image sent along is seen", async () => {
+      test("an image in the request is processed", async () => {
         const url = `data:image/png;base64,${PNG}`
         const content = [
           { type: "text" as const, text: "What is this?" },
@@ -116,14 +116,14 @@ for (const version of VERSIONS) {
         expect(text).toContain("What is this?")
       })
 
-      test("reasoning is counted where it is asked for", async () => {
+      test("requested reasoning is counted", async () => {
         const { answer } = await ask(hello("hi", { model: "openai/gpt-5", reasoning_effort: "low" }))
         expect(answer.usage?.completion_tokens_details?.reasoning_tokens).toBeGreaterThan(0)
       })
     })
 
     describe("streams", () => {
-      test("the chunks add up to the whole answer, and the last says why it ended", async () => {
+      test("the chunks add up to the whole answer, and the last has the finish reason", async () => {
         const chunks = []
         for await (const each of await client.chat.completions.create({ ...hello("hi"), stream: true })) {
           chunks.push(each)
@@ -144,7 +144,7 @@ for (const version of VERSIONS) {
         expect(completion.usage).toEqual(answer.usage)
       })
 
-      test("several choices are told apart", async () => {
+      test("several streamed choices are distinguished by index", async () => {
         const completion = await helpers.stream({ ...hello("hi", { n: 2 }), stream: true }).finalChatCompletion()
         const whole = (await ask(hello("hi", { n: 2 }))).answer
         expect(completion.choices.map(({ message }) => message.content)).toEqual(
@@ -163,7 +163,7 @@ for (const version of VERSIONS) {
     })
 
     describe("tools", () => {
-      test("the tool that fits the words is called, with arguments that fit its schema", async () => {
+      test("the simulator calls the tool that matches the prompt, with arguments valid by its schema", async () => {
         const { choice } = await ask({ ...ASK_WEATHER, tools })
         expect(choice.finish_reason).toBe("tool_calls")
         const [call, ...others] = choice.message.tool_calls ?? []
@@ -173,12 +173,12 @@ for (const version of VERSIONS) {
         expect(JSON.parse(call.function.arguments)).toEqual({ city: expect.any(String) })
       })
 
-      test("no tool is called where none fits, or none may be", async () => {
+      test("the simulator calls no tool if none matches or none is allowed", async () => {
         expect((await ask({ ...hello("hi"), tools })).choice.finish_reason).toBe("stop")
         expect((await ask({ ...ASK_WEATHER, tools, tool_choice: "none" })).choice.finish_reason).toBe("stop")
       })
 
-      test("a tool that is forced is called, whatever was said", async () => {
+      test("a forced tool is called for any prompt", async () => {
         const forced = { type: "function", function: { name: "read_clock" } } as const
         const { choice } = await ask({ ...ASK_WEATHER, tools, tool_choice: forced })
         expect(choice.message.tool_calls).toMatchObject([{ function: { name: "read_clock", arguments: "{}" } }])
@@ -186,7 +186,7 @@ for (const version of VERSIONS) {
         expect(any.choice.finish_reason).toBe("tool_calls")
       })
 
-      test("streamed arguments are folded into the call", async () => {
+      test("streamed arguments are accumulated into the call", async () => {
         const message = await helpers.stream({ ...ASK_WEATHER, tools, stream: true }).finalMessage()
         const whole = (await ask({ ...ASK_WEATHER, tools })).choice.message
         expect(message.tool_calls).toMatchObject(whole.tool_calls ?? [])
@@ -214,7 +214,7 @@ for (const version of VERSIONS) {
     })
 
     describe("structured output", () => {
-      test("the parse helper gives a value that fits the schema", async () => {
+      test("the parse helper returns a value that is valid by the schema", async () => {
         const answer = await helpers.parse({ ...hello("hi"), response_format: CHAT_FORMAT })
         expect(answer.choices[0]?.message.parsed).toSatisfy(fits)
       })
@@ -225,7 +225,7 @@ for (const version of VERSIONS) {
         expect(parsed).toSatisfy(fits)
       })
 
-      test("an object of no schema is still an object", async () => {
+      test("a JSON object without a schema is still an object", async () => {
         const { text } = await ask(hello("hi", { response_format: { type: "json_object" } }))
         expect(JSON.parse(text)).toBeObject()
       })

@@ -20,7 +20,7 @@ function norm(vector: readonly number[]): number {
 for (const version of VERSIONS) {
   describe(version.name, () => {
     let client: OpenAI
-    /** What was sent last. */
+    /** The last body sent. */
     let sent = ""
 
     beforeAll(() => {
@@ -36,7 +36,7 @@ for (const version of VERSIONS) {
     })
 
     describe("embeddings", () => {
-      test("embeddings are asked for in base64 by default, and become unit vectors of floats", async () => {
+      test("embeddings are requested in base64 by default and become unit vectors of floats", async () => {
         const answer = await client.embeddings.create({ model: EMBEDDING, input: "The quick brown fox" })
         expect(JSON.parse(sent)).toMatchObject({ encoding_format: "base64" })
         expect(answer).toMatchObject({ object: "list", model: EMBEDDING })
@@ -46,16 +46,16 @@ for (const version of VERSIONS) {
         expect(norm(first?.embedding ?? [])).toBeCloseTo(1, 3)
       })
 
-      test("embeddings are the same in floats", async () => {
-        const asked = { model: EMBEDDING, input: "The quick brown fox" }
-        const packed = await client.embeddings.create(asked)
-        const plain = await client.embeddings.create({ ...asked, encoding_format: "float" })
+      test("embeddings requested as floats are the same", async () => {
+        const request = { model: EMBEDDING, input: "The quick brown fox" }
+        const packed = await client.embeddings.create(request)
+        const plain = await client.embeddings.create({ ...request, encoding_format: "float" })
         const [one = [], other = []] = [packed, plain].map(({ data }) => data[0]?.embedding)
         expect(other).toHaveLength(one.length)
         for (const [index, value] of other.entries()) expect(value).toBeCloseTo(one[index] ?? Number.NaN, 5)
       })
 
-      test("embeddings come one for each input, in its order, and usage counts them all", async () => {
+      test("embeddings are returned one per input in order, and usage counts them all", async () => {
         const alone = await client.embeddings.create({ model: EMBEDDING, input: "beta" })
         const answer = await client.embeddings.create({ model: EMBEDDING, input: ["alpha", "beta", "gamma delta"] })
         expect(answer.data.map(({ index }) => index)).toEqual([0, 1, 2])
@@ -64,13 +64,13 @@ for (const version of VERSIONS) {
         expect(answer.usage.total_tokens).toBe(answer.usage.prompt_tokens)
       })
 
-      test("embeddings have the dimensions asked for", async () => {
+      test("embeddings have the requested dimensions", async () => {
         const { data } = await client.embeddings.create({ model: EMBEDDING, input: "alpha", dimensions: 256 })
         expect(data[0]?.embedding).toHaveLength(256)
         expect(norm(data[0]?.embedding ?? [])).toBeCloseTo(1, 3)
       })
 
-      test("embeddings are made of tokens, too", async () => {
+      test("embeddings accept token ids as input", async () => {
         const { data } = await client.embeddings.create({ model: EMBEDDING, input: [[1, 2, 3], [4]] })
         expect(data).toHaveLength(2)
       })
@@ -87,9 +87,9 @@ for (const version of VERSIONS) {
         }
       })
 
-      test("images are so at an address, too", async () => {
-        const asked = { model: "openai/dall-e-3", prompt: "A red fox.", response_format: "url" } as const
-        const [image] = (await client.images.generate(asked)).data ?? []
+      test("simulated images at a URL are valid image files", async () => {
+        const request = { model: "openai/dall-e-3", prompt: "A red fox.", response_format: "url" } as const
+        const [image] = (await client.images.generate(request)).data ?? []
         const bytes = Buffer.from(await (await fetch(image?.url ?? "")).arrayBuffer())
         expect(bytes.subarray(0, 8).toString("latin1")).toBe("\x89PNG\r\n\x1a\n")
       })
@@ -101,7 +101,7 @@ for (const version of VERSIONS) {
         return (await fetch(`${gateway.url}/v1/models/count`, { headers })).json()
       }
 
-      test("the list is whole, each model once, and its length is the count", async () => {
+      test("the list holds each model once, and its length is the count", async () => {
         const ids: string[] = []
         for await (const { id } of client.models.list()) ids.push(id)
         expect(ids.length).toBeGreaterThan(100)
@@ -111,13 +111,13 @@ for (const version of VERSIONS) {
         expect(ids).toContain(EMBEDDING)
       })
 
-      test("one model is found under its name, however this client writes the slash", async () => {
+      test("one model is found by its name, in any encoding of the slash by the client", async () => {
         const model = await client.models.retrieve("openai/gpt-4o-mini")
         expect(model).toMatchObject({ id: "openai/gpt-4o-mini", object: "model", owned_by: "openai" })
         expect(sent).toEndWith(version.name === "openai 7" ? "/openai%2Fgpt-4o-mini" : "/openai/gpt-4o-mini")
       })
 
-      test("one model is found under an alias", async () => {
+      test("one model is found by an alias", async () => {
         expect((await client.models.retrieve("gpt-4o-mini")).id).toBe("openai/gpt-4o-mini")
       })
     })

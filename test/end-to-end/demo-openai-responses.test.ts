@@ -1,5 +1,5 @@
-// What OpenAI's own client library gets over responses from a gateway without any configuration, the same in each of
-// its versions.
+// OpenAI's own client library over responses against a gateway without any configuration, the same in each of its
+// versions.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type OpenAI from "openai"
 import { RunningGateway } from "../stage/gateway.ts"
@@ -63,14 +63,14 @@ for (const version of VERSIONS) {
     }
 
     describe("responses", () => {
-      test("an answer comes from the model asked for and says what it heard", async () => {
+      test("an answer has the requested model and repeats the prompt", async () => {
         const response = await client.responses.create(hello("Good morning!"))
         expect(response).toMatchObject({ object: "response", status: "completed", model: MODEL, error: null })
         expect(response.id).toMatch(/^resp_/)
         expect(response.output_text).toContain("Good morning!")
       })
 
-      test("items, instructions and earlier turns are read, and counted", async () => {
+      test("items, instructions and earlier turns are processed and counted", async () => {
         const bare = await client.responses.create(hello("And now?"))
         const response = await client.responses.create({
           model: MODEL,
@@ -85,7 +85,7 @@ for (const version of VERSIONS) {
         expect(response.usage?.input_tokens).toBeGreaterThan(bare.usage?.input_tokens ?? Number.POSITIVE_INFINITY)
       })
 
-      test("usage counts both sides and adds up", async () => {
+      test("usage counts input and output and adds up", async () => {
         const { usage } = await client.responses.create(hello("One two three four five."))
         if (!usage) throw new Error("no usage")
         expect(usage.input_tokens).toBeGreaterThanOrEqual(5)
@@ -93,7 +93,7 @@ for (const version of VERSIONS) {
         expect(usage.input_tokens_details.cached_tokens).toBe(0)
       })
 
-      test("the limit on tokens leaves a response incomplete, and says so", async () => {
+      test("the token limit makes a response incomplete, with the reason", async () => {
         const response = await client.responses.create(hello("hi", { max_output_tokens: 16 }))
         expect(response).toMatchObject({
           status: "incomplete",
@@ -103,7 +103,7 @@ for (const version of VERSIONS) {
         expect(response.output_text).toMatch(/\S/)
       })
 
-      test("an image sent along is seen", async () => {
+      test("an image in the request is processed", async () => {
         const content = [
           { type: "input_text" as const, text: "What is this?" },
           { type: "input_image" as const, detail: "low" as const, image_url: `data:image/png;base64,${PNG}` },
@@ -112,7 +112,7 @@ for (const version of VERSIONS) {
         expect(response.output_text).toContain("You showed an image")
       })
 
-      test("a response says whether it is kept", async () => {
+      test("a response states whether it is stored", async () => {
         for (const store of [true, false]) {
           expect(await client.responses.create(hello("hi", { store }))).toMatchObject({ store })
         }
@@ -122,7 +122,7 @@ for (const version of VERSIONS) {
     describe("reasoning", () => {
       const reasoning = { effort: "low", summary: "auto" } as const
 
-      test("reasoning comes as an item of its own before the message, and is counted", async () => {
+      test("reasoning is returned as an item before the message, and is counted", async () => {
         const response = await client.responses.create(hello("hi", { reasoning }))
         expect(response.output.map(({ type }) => type)).toEqual(["reasoning", "message"])
         expect(response.output[0]).toMatchObject({
@@ -131,18 +131,18 @@ for (const version of VERSIONS) {
         expect(response.usage?.output_tokens_details.reasoning_tokens).toBeGreaterThan(0)
       })
 
-      test("reasoning comes encrypted where that is asked for, and may be sent back", async () => {
-        const asked = hello("hi", { reasoning, include: ["reasoning.encrypted_content"], store: false })
-        const response = await client.responses.create(asked)
+      test("reasoning is returned encrypted if requested, and accepted back", async () => {
+        const request = hello("hi", { reasoning, include: ["reasoning.encrypted_content"], store: false })
+        const response = await client.responses.create(request)
         const [thought] = response.output
         if (thought?.type !== "reasoning") throw new Error("no reasoning")
         expect(thought.encrypted_content).toMatch(/\S/)
         const input = [...response.output, { role: "user" as const, content: "Go on." }]
-        const next = await client.responses.create({ ...asked, input } as DemoResponseParams)
+        const next = await client.responses.create({ ...request, input } as DemoResponseParams)
         expect(next.output_text).toContain("Go on.")
       })
 
-      test("reasoning is not encrypted where it is not", async () => {
+      test("reasoning is not encrypted if that is not requested", async () => {
         const response = await client.responses.create(hello("hi", { reasoning, store: false }))
         expect(response.output[0]).not.toHaveProperty("encrypted_content")
       })
@@ -158,7 +158,7 @@ for (const version of VERSIONS) {
     })
 
     describe("streams", () => {
-      test("the events come numbered, in the vendor's order, of one response", async () => {
+      test("the events of one response are numbered and in the vendor's order", async () => {
         const events = await eventsOf(hello("hi"))
         expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, index) => index))
         const types = events.map(({ type }) => type).filter((type, index, all) => type !== all[index - 1])
@@ -203,7 +203,7 @@ for (const version of VERSIONS) {
     })
 
     describe("tools", () => {
-      test("the tool that fits the words is called, with arguments that fit its schema", async () => {
+      test("the simulator calls the tool that matches the prompt, with arguments valid by its schema", async () => {
         const response = await client.responses.create({ ...ASK_WEATHER, tools })
         const call = callIn(response)
         expect(call).toMatchObject({
@@ -214,7 +214,7 @@ for (const version of VERSIONS) {
         expect(JSON.parse(call.arguments)).toEqual({ city: expect.any(String) })
       })
 
-      test("no tool is called where none fits, or none may be", async () => {
+      test("the simulator calls no tool if none matches or none is allowed", async () => {
         const idle = [
           { ...hello("hi"), tools },
           { ...ASK_WEATHER, tools, tool_choice: "none" as const },
@@ -225,19 +225,19 @@ for (const version of VERSIONS) {
         }
       })
 
-      test("a tool that is forced is called, whatever was said", async () => {
+      test("a forced tool is called for any prompt", async () => {
         const forced = { type: "function", name: "read_clock" } as const
         const response = await client.responses.create({ ...ASK_WEATHER, tools, tool_choice: forced })
         expect(callIn(response)).toMatchObject({ name: "read_clock", arguments: "{}" })
       })
 
-      test("streamed arguments are folded into the call", async () => {
+      test("streamed arguments are accumulated into the call", async () => {
         const response = await client.responses.stream({ ...ASK_WEATHER, tools } as never).finalResponse()
         const whole = callIn(await client.responses.create({ ...ASK_WEATHER, tools }))
         expect(callIn(response)).toMatchObject({ ...whole })
       })
 
-      test("a result sent back is answered with text", async () => {
+      test("a returned tool result is answered with text", async () => {
         const called = await client.responses.create({ ...ASK_WEATHER, tools })
         const { call_id } = callIn(called)
         const answered = await client.responses.create({
@@ -252,8 +252,8 @@ for (const version of VERSIONS) {
         expect(answered.output_text).toContain("Snow, -3 °C.")
       })
 
-      test("a coding agent's request is answered, with all that it puts there", async () => {
-        const asked = {
+      test("a coding agent's request with all of its members is answered", async () => {
+        const request = {
           model: MODEL,
           instructions: "You are a coding agent.",
           input: [
@@ -279,14 +279,14 @@ for (const version of VERSIONS) {
           prompt_cache_key: "0199a213-81c0-7800-8aa1-bbab2a035a53",
           client_metadata: { "x-codex-installation-id": "1" },
         } as unknown as DemoResponseParams
-        expect(callIn(await client.responses.create(asked)).name).toBe("get_weather")
-        const events = await eventsOf(asked)
+        expect(callIn(await client.responses.create(request)).name).toBe("get_weather")
+        const events = await eventsOf(request)
         expect(events.at(-1)?.type).toBe("response.completed")
       })
     })
 
     describe("structured output", () => {
-      test("the parse helper gives a value that fits the schema", async () => {
+      test("the parse helper returns a value that is valid by the schema", async () => {
         const response = await client.responses.parse({ ...hello("hi"), text: { format: TEXT_FORMAT } })
         expect(response.output_parsed).toSatisfy(fits)
       })

@@ -1,5 +1,5 @@
-// Requests as clients of other gateways and hosts write them: what they mean reaches every provider, and what a provider
-// would refuse is left out and named.
+// Requests in the dialects of other gateways and hosts: their meaning reaches every provider, and members that a
+// provider would reject are dropped and reported.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { RunningGateway } from "../stage/gateway.ts"
@@ -50,24 +50,24 @@ const sent = () => JSON.parse(upstream.lastRequest().body.toString("utf8")) as D
 const chat = (body: DialectBody) => gateway.chat({ messages: [{ role: "user", content: "Hi" }], ...body })
 const lossesOf = (response: Response) => response.headers.get("x-gateway-losses")
 
-describe("what only other gateways know", () => {
+describe("members of other gateways", () => {
   const habits = { transforms: ["middle-out"], usage: { include: true }, num_retries: 2, timeout: 5, drop_params: true }
 
-  test("what only other gateways know is left out and named where the provider refuses what it does not know", async () => {
+  test("members of other gateways are dropped and reported if the provider rejects unknown members", async () => {
     const response = await chat({ model: "t/openai", seed: 1, ...habits })
     expect(response.status).toBe(200)
     expect(Object.keys(sent()).sort()).toEqual(["messages", "model", "seed"])
     for (const name of Object.keys(habits)) expect(lossesOf(response)).toContain(name)
   })
 
-  test("what only other gateways know passes to hosts that may know it", async () => {
+  test("members of other gateways pass to hosts that may know them", async () => {
     const response = await chat({ model: "t/lenient", ...habits })
     expect(sent()).toMatchObject(habits)
     expect(lossesOf(response)).toBeNull()
   })
 })
 
-describe("how hard to think", () => {
+describe("the reasoning effort", () => {
   const wishes: readonly (readonly [string, DialectBody, string, number | null])[] = [
     ["OpenRouter's effort", { reasoning: { effort: "high" } }, "high", null],
     ["OpenRouter's budget", { reasoning: { max_tokens: 2000 } }, "low", 2000],
@@ -96,14 +96,14 @@ describe("how hard to think", () => {
     },
   )
 
-  test("is not said to a model that does not think", async () => {
+  test("the reasoning effort is not sent to a model that does not reason", async () => {
     const response = await chat({ model: "t/plain", reasoning: { effort: "high" } })
     expect(Object.keys(sent()).sort()).toEqual(["messages", "model"])
     expect(lossesOf(response)).toContain("reasoning")
   })
 })
 
-describe("a picture whose address is a plain string", () => {
+describe("an image whose URL is a plain string", () => {
   const url = `data:image/png;base64,${PIXEL}`
   const messages = [
     {
@@ -116,7 +116,7 @@ describe("a picture whose address is a plain string", () => {
   ]
 
   test.each(["t/openai", "t/lenient"])(
-    "a picture whose address is a plain string reaches %s in an object",
+    "an image whose URL is a plain string reaches %s as an object",
     async (model) => {
       expect((await chat({ model, messages })).status).toBe(200)
       expect(sent().messages).toEqual([
@@ -131,14 +131,14 @@ describe("a picture whose address is a plain string", () => {
     },
   )
 
-  test("a picture whose address is a plain string reaches Claude as a block", async () => {
+  test("an image whose URL is a plain string reaches Claude as a block", async () => {
     await chat({ model: "t/claude", messages })
     const [turn] = sent().messages as { content: DialectBody[] }[]
     expect(turn?.content[0]).toMatchObject({ type: "image", source: { data: PIXEL } })
   })
 })
 
-test("without fallbacks one target is tried, and with them the next", async () => {
+test("one target is tried if fallbacks are disabled, and the next one otherwise", async () => {
   upstream.script = (request, reply) =>
     request.path.startsWith("/second") ? answerInKind(request, reply) : reply.json({}, 500)
   const alone = await chat({ model: "t/two", provider: { allow_fallbacks: false } })
@@ -150,11 +150,11 @@ test("without fallbacks one target is tried, and with them the next", async () =
   expect((await chat({ model: "t/two" })).status).toBe(200)
 })
 
-describe("the older functions", () => {
+describe("the legacy functions API", () => {
   const functions = [{ name: "f", parameters: { type: "object" } }]
   const called = { type: "tool_use", id: "toolu_1", name: "f", input: { a: 1 } }
 
-  test("the older functions are answered as a function call, whole", async () => {
+  test("the legacy functions API is answered with a function call, whole", async () => {
     upstream.script = (_, reply) => reply.json({ ...anthropicMessage(""), content: [called], stop_reason: "tool_use" })
     const { choices } = (await (await chat({ model: "t/claude", functions })).json()) as { choices: DialectBody[] }
     expect(choices[0]).toMatchObject({
@@ -164,7 +164,7 @@ describe("the older functions", () => {
     expect(choices[0]?.message).not.toHaveProperty("tool_calls")
   })
 
-  test("the older functions are answered as a function call, streamed", async () => {
+  test("the legacy functions API is answered with a function call, streamed", async () => {
     const event = (data: DialectBody) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
     upstream.script = async (_, reply) => {
       reply.stream()
@@ -195,7 +195,7 @@ describe("the older functions", () => {
     expect(text).not.toContain("tool_calls")
   })
 
-  test("the older functions go on with the message that holds the result", async () => {
+  test("the legacy functions API continues with the message that holds the result", async () => {
     const messages = [
       { role: "user", content: "Hi" },
       { role: "assistant", content: null, function_call: { name: "f", arguments: '{"a":1}' } },
@@ -210,7 +210,7 @@ describe("the older functions", () => {
   })
 })
 
-test("images are drawn by the configured model where a request names none", async () => {
+test("images are drawn by the configured model if a request names none", async () => {
   const headers = { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" }
   const response = await fetch(`${gateway.url}/v1/images/generations`, {
     ...{ method: "POST", headers, body: JSON.stringify({ prompt: "a fox" }) },

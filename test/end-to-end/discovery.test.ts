@@ -92,29 +92,32 @@ describe("discovered models", () => {
     })
   })
 
-  test.each(MODELS)("%s is called on three protocols, and each receipt shows a cost of 0", async (model) => {
-    const headers = { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" }
-    const messages = [{ role: "user", content: "hi" }]
-    const contents = [{ role: "user", parts: [{ text: "hi" }] }]
-    const calls: [string, object, object][] = [
-      ["/v1/chat/completions", { model, messages }, {}],
-      ["/v1/chat/completions", { model, messages, stream: true }, {}],
-      ["/msgapi/v1/messages", { model, messages, max_tokens: 10 }, { "msg-version": "2023-06-01" }],
-      [`/genapi/v1beta/models/${model}:generateContent`, { contents }, {}],
-    ]
-    for (const [path, body, more] of calls) {
-      const sent = { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) }
-      const response = await fetch(gateway.url + path, sent)
-      const text = await response.text()
-      expect([path, response.status, text.includes("Hello")]).toEqual([path, 200, true])
-      expect(response.headers.get("x-gateway-provider")).toBe(model.split("/")[0] ?? "")
-      const id = response.headers.get("x-request-id")
-      const receipt = await (await fetch(`${gateway.url}/v1/receipts/${id}`, { headers })).json()
-      expect(receipt).toMatchObject({ cost: "0", usage: { output: expect.any(Number) } })
-    }
-  })
+  test.each(MODELS)(
+    "the discovered model %s is called on three protocols, and each receipt shows a cost of 0",
+    async (model) => {
+      const headers = { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" }
+      const messages = [{ role: "user", content: "hi" }]
+      const contents = [{ role: "user", parts: [{ text: "hi" }] }]
+      const calls: [string, object, object][] = [
+        ["/v1/chat/completions", { model, messages }, {}],
+        ["/v1/chat/completions", { model, messages, stream: true }, {}],
+        ["/msgapi/v1/messages", { model, messages, max_tokens: 10 }, { "msg-version": "2023-06-01" }],
+        [`/genapi/v1beta/models/${model}:generateContent`, { contents }, {}],
+      ]
+      for (const [path, body, more] of calls) {
+        const sent = { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) }
+        const response = await fetch(gateway.url + path, sent)
+        const text = await response.text()
+        expect([path, response.status, text.includes("Hello")]).toEqual([path, 200, true])
+        expect(response.headers.get("x-gateway-provider")).toBe(model.split("/")[0] ?? "")
+        const id = response.headers.get("x-request-id")
+        const receipt = await (await fetch(`${gateway.url}/v1/receipts/${id}`, { headers })).json()
+        expect(receipt).toMatchObject({ cost: "0", usage: { output: expect.any(Number) } })
+      }
+    },
+  )
 
-  test.each(EMBEDDING_MODELS)("%s embeds", async (model) => {
+  test.each(EMBEDDING_MODELS)("the discovered model %s returns embeddings", async (model) => {
     const response = await fetch(`${gateway.url}/v1/embeddings`, {
       method: "POST",
       headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
@@ -123,20 +126,20 @@ describe("discovered models", () => {
     expect([response.status, response.headers.get("x-gateway-cost")]).toEqual([200, "0"])
   })
 
-  test("discovered models are asked for with the entry's credential", () => {
+  test("discovered models are listed with the entry's credential", () => {
     const [request] = servers.get("vllm")?.requests ?? []
     expect([request?.path, request?.headers.authorization]).toEqual(["/v1/models", "Bearer local-key"])
   })
 
-  test("discovered models whose names do not fit are left out and counted in the log, which does not repeat them", () => {
+  test("discovered models with unsuitable names are dropped and counted in the log without their names", () => {
     const line = gateway.logged("models-left-out").find(({ provider }) => provider === "mine")
     expect(line).toMatchObject({ level: "warn", models: 2, reason: expect.stringContaining("names are not valid") })
     expect(gateway.output.stderr).not.toContain("passwd")
   })
 })
 
-describe("a check", () => {
-  test("a check lists what each server offers, and says which is not reachable, with its address", async () => {
+describe("trivium check", () => {
+  test("trivium check lists the models of each server, and reports unreachable ones with their address", async () => {
     const folder = mkdtempSync(join(tmpdir(), "trivium-check-"))
     writeFileSync(join(folder, "trivium.yaml"), config('  gone: { type: ollama, base_url: "http://127.0.0.1:1/v1" }\n'))
     const { code, stdout } = await runCommand(["check"], { folder })
@@ -149,7 +152,7 @@ describe("a check", () => {
     rmSync(folder, { recursive: true })
   })
 
-  test("a check of a running gateway lists them as JSON", async () => {
+  test("trivium check of a running gateway lists discovered models as JSON", async () => {
     const response = await gateway.administer("/admin/v1/check", { method: "POST" })
     const { models, providers } = (await response.json()) as {
       models: { callable: number }
@@ -167,7 +170,7 @@ describe("a reload", () => {
     await eventually(() => there.logged("config-reloaded").length > before, { what: "the reload" })
   }
 
-  test("a reload keeps what was known while a listing takes long, then takes it over", async () => {
+  test("a reload keeps the known models while a listing is slow, then replaces them", async () => {
     const server = servers.get("mine")
     if (!server) throw new Error("there is no such server")
     let go = () => {}
@@ -187,7 +190,7 @@ describe("a reload", () => {
     expect(await listed()).not.toContain("mine/custom@v1")
   })
 
-  test("a reload lets a configured model win, with its price", async () => {
+  test("a configured model takes precedence over a discovered one after a reload, with its price", async () => {
     const models = `models:
   - { id: ollama/llama3.2:1b, pricing: { input: "1", output: "2" }, targets: [{ provider: ollama, model: "llama3.2:1b" }] }
   - { id: acme/large, pricing: { input: "3", output: "4" }, targets: [{ provider: vllm, model: meta-llama/Llama-3.3-70B-Instruct }] }
@@ -205,7 +208,7 @@ describe("a reload", () => {
     }
   })
 
-  test("forgets the models of an entry that is gone, or says `discover: false`", async () => {
+  test("a reload drops the models of an entry that is removed or has `discover: false`", async () => {
     await change(
       config()
         .replace(/ {2}(lmstudio|vllm):.*\n/g, "")
@@ -215,8 +218,8 @@ describe("a reload", () => {
   })
 })
 
-describe("a server", () => {
-  test("a server that is down at the start is logged once, and found when it comes", async () => {
+describe("a local server", () => {
+  test("a local server that is down at the start is logged once, and found when it starts", async () => {
     const port = await freePort()
     const there = await RunningGateway.start({ environment: { OLLAMA_HOST: `127.0.0.1:${port}` } })
     let server: ScriptedUpstream | undefined
@@ -241,7 +244,7 @@ describe("a server", () => {
     ["with 1,500 models", openaiListing(...Array.from({ length: 1500 }, (_, at) => ({ id: `m${at}` }))), ""],
     ["that answers with something else", { "/v1/models": "<html>" }, "its response is not JSON"],
     ["that answers with 50 MB", { "/v1/models": `{"data":["${"x".repeat(50_000_000)}"]}` }, "larger than 4 MiB"],
-  ])("%s does no harm", async (_, documents, failure) => {
+  ])("a local server %s does no harm", async (_, documents, failure) => {
     const hostile = await ScriptedUpstream.start(localServer(documents))
     const entry = `providers:\n  big: { type: openai-compatible, base_url: "${hostile.baseUrl}", discover: true }\n`
     const there = await RunningGateway.start({ config: entry })

@@ -1,4 +1,4 @@
-// What stands between the gateway and the world: pages in browsers, proxies in front, too many at once.
+// Browsers, proxies and the concurrency limit in front of the gateway.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
@@ -26,10 +26,10 @@ const chat = (headers: Record<string, string>, method = "POST") =>
     ...(method === "POST" && { body: JSON.stringify(HI) }),
   })
 
-describe("a page in a browser", () => {
+describe("CORS", () => {
   const asking = { "access-control-request-method": "POST", "access-control-request-headers": "authorization, x-odd" }
 
-  test("of a configured origin is told that it may call", async () => {
+  test("a configured origin passes the preflight request", async () => {
     const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
       method: "OPTIONS",
       headers: { origin: PAGE, ...asking },
@@ -43,7 +43,7 @@ describe("a page in a browser", () => {
     })
   })
 
-  test("of a configured origin may read answers and errors", async () => {
+  test("a configured origin may read answers and errors", async () => {
     for (const [headers, status] of [
       [{}, 200],
       [{ authorization: "Bearer wrong" }, 401],
@@ -57,7 +57,7 @@ describe("a page in a browser", () => {
     }
   })
 
-  test("of any other origin may not", async () => {
+  test("any other origin gets no CORS headers", async () => {
     const headers = { origin: "https://app.example.com.evil.example", ...asking }
     const question = await fetch(`${gateway.url}/v1/chat/completions`, { method: "OPTIONS", headers })
     expect(question.status).toBe(405)
@@ -74,23 +74,23 @@ describe("behind a trusted proxy", () => {
     return gateway.logged("exchange").at(-1)?.client_address
   }
 
-  test("a caller that is not let in is logged by its own address", async () => {
+  test("a rejected caller is logged by its own address", async () => {
     expect(await refused("198.51.100.7")).toBe("198.51.100.7")
     expect(await refused("6.6.6.6, 198.51.100.7, 127.0.0.9")).toBe("198.51.100.7")
   })
 
-  test("what is no address does not get into the log", async () => {
+  test("a malformed address does not get into the log", async () => {
     expect(await refused('"}, evil')).toBe("127.0.0.1")
   })
 
-  test("those who are let in are not logged by address", async () => {
+  test("accepted callers are not logged by address", async () => {
     await chat({ "x-forwarded-for": "198.51.100.7" })
     await eventually(() => gateway.logged("exchange").at(-1)?.status === 200)
     expect(gateway.logged("exchange").at(-1)).not.toHaveProperty("client_address")
   })
 })
 
-test("more requests at once than configured are turned away at once, and told when to come again", async () => {
+test("requests above the configured concurrency are rejected at once with a retry delay", async () => {
   const held: (() => void)[] = []
   upstream.script = (_, reply) => new Promise((resolve) => held.push(() => resolve(reply.json({ choices: [] }))))
   const first = [chat({}), chat({})]

@@ -1,5 +1,5 @@
-// Every kind of host that makes vectors, scripted on one real socket: each takes its own wire's words alone, refuses more
-// than it takes in one call, and answers with a vector that follows from the text.
+// Every kind of embedding host, scripted on one real socket: each accepts only its own protocol, rejects too large
+// batches, and answers with a vector derived from the text.
 import type { ReceivedRequest, UpstreamReply } from "../stage/upstream.ts"
 
 type EmbeddingHostBody = Record<string, unknown>
@@ -9,8 +9,8 @@ export interface EmbeddedText {
   readonly dimensions: number
 }
 
-/** What one call was understood as. */
-export interface HeardCall {
+/** One call as the host understood it. */
+export interface ReceivedEmbeddingCall {
   readonly host: HostName
   readonly inputs: readonly EmbeddedText[]
   /** In the wire's own word, where it has one. */
@@ -30,7 +30,7 @@ export function vectorFor(text: string, dimensions = USUAL_DIMENSIONS): number[]
   })
 }
 
-/** What such a host counts. */
+/** The host's token count. */
 export function tokensFor(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + text.split(" ").length, 0)
 }
@@ -39,7 +39,7 @@ interface EmbeddingHost {
   /** The most inputs in a call. */
   readonly most: number
   /** Throws where the wire does not allow it. */
-  hear(body: EmbeddingHostBody, path: string): Omit<HeardCall, "host" | "body">
+  readCall(body: EmbeddingHostBody, path: string): Omit<ReceivedEmbeddingCall, "host" | "body">
   answer(inputs: readonly EmbeddedText[], body: EmbeddingHostBody): EmbeddingHostBody
   readonly headers?: (inputs: readonly EmbeddedText[]) => Record<string, string>
 }
@@ -74,7 +74,7 @@ function packed(vector: readonly number[]): string {
 const vectors = (inputs: readonly EmbeddedText[]) => inputs.map(({ text, dimensions }) => vectorFor(text, dimensions))
 const count = (inputs: readonly EmbeddedText[]) => tokensFor(inputs.map(({ text }) => text))
 
-/** As OpenAI writes them. */
+/** Embeddings in OpenAI's form. */
 function listed(
   inputs: readonly EmbeddedText[],
   { packs, usage }: { packs: boolean; usage: EmbeddingHostBody },
@@ -85,7 +85,7 @@ function listed(
   return { object: "list", data, model: "upstream-model", usage }
 }
 
-/** As one could, who has them ready in another order: their index tells. */
+/** A host may return them in another order, with their index. */
 function reversed({ data, ...rest }: EmbeddingHostBody): EmbeddingHostBody {
   return { ...rest, data: (data as unknown[]).toReversed() }
 }
@@ -104,7 +104,7 @@ function google(request: EmbeddingHostBody): EmbeddedText & { task: string | und
 export const HOSTS = {
   openai: {
     most: 2048,
-    hear(body) {
+    readCall(body) {
       only(body, ["model", "input", "dimensions", "encoding_format", "user"])
       return { inputs: textsOrTokens(body.input, body.dimensions) }
     },
@@ -116,14 +116,14 @@ export const HOSTS = {
   },
   ollama: {
     most: 2048,
-    hear: (body) => ({ inputs: texts(body.input, body.dimensions) }),
+    readCall: (body) => ({ inputs: texts(body.input, body.dimensions) }),
     // It knows nothing of base64.
     answer: (inputs) =>
       listed(inputs, { packs: false, usage: { prompt_tokens: count(inputs), total_tokens: count(inputs) } }),
   },
   alibaba: {
     most: 10,
-    hear(body) {
+    readCall(body) {
       only(body, ["model", "input", "dimensions"])
       return { inputs: texts(body.input, body.dimensions) }
     },
@@ -132,7 +132,7 @@ export const HOSTS = {
   },
   mistral: {
     most: 512,
-    hear(body) {
+    readCall(body) {
       only(body, ["model", "input", "output_dimension", "output_dtype", "encoding_format"])
       return { inputs: texts(body.input, body.output_dimension) }
     },
@@ -146,7 +146,7 @@ export const HOSTS = {
   },
   voyage: {
     most: 1000,
-    hear(body) {
+    readCall(body) {
       only(body, ["model", "input", "input_type", "truncation", "output_dimension", "output_dtype", "encoding_format"])
       if (body.encoding_format === "float") throw new Error("encoding_format must be base64 or null")
       return { inputs: texts(body.input, body.output_dimension), task: body.input_type as string | undefined }
@@ -156,7 +156,7 @@ export const HOSTS = {
   },
   jina: {
     most: 2048,
-    hear(body) {
+    readCall(body) {
       only(body, ["model", "input", "task", "dimensions", "embedding_type", "late_chunking"])
       return { inputs: texts(body.input, body.dimensions), task: body.task as string | undefined }
     },
@@ -170,7 +170,7 @@ export const HOSTS = {
   },
   cohere: {
     most: 96,
-    hear(body, path) {
+    readCall(body, path) {
       if (!path.endsWith("/v2/embed")) throw new Error(`nothing is at ${path}`)
       only(body, ["model", "input_type", "texts", "embedding_types", "output_dimension"])
       return { inputs: texts(body.texts, body.output_dimension), task: body.input_type as string }
@@ -184,16 +184,16 @@ export const HOSTS = {
   },
   google: {
     most: 100,
-    hear(body, path) {
+    readCall(body, path) {
       if (path.endsWith("/v1beta/models/upstream-model:embedContent")) {
         const alone = google(body)
         return { inputs: [alone], task: alone.task }
       }
       if (!path.endsWith("/v1beta/models/upstream-model:batchEmbedContents")) throw new Error(`nothing is at ${path}`)
       const requests = body.requests as EmbeddingHostBody[]
-      const heard = requests.map(google)
+      const received = requests.map(google)
       if (requests.some(({ model }) => model !== "models/upstream-model")) throw new Error("another model")
-      return { inputs: heard, task: heard[0]?.task }
+      return { inputs: received, task: received[0]?.task }
     },
     answer(inputs, { requests }) {
       const embeddings = vectors(inputs).map((values) => ({ values }))
@@ -203,12 +203,12 @@ export const HOSTS = {
   },
   vertex: {
     most: 1,
-    hear(body, path) {
+    readCall(body, path) {
       if (!/\/v1beta1\/projects\/.*\/models\/gemini-embedding-2:embedContent$/.test(path)) {
         throw new Error(`nothing is at ${path}`)
       }
-      const heard = google(body)
-      return { inputs: [heard], task: heard.task }
+      const received = google(body)
+      return { inputs: [received], task: received.task }
     },
     answer: (inputs) => ({
       embedding: { values: vectors(inputs)[0] },
@@ -217,7 +217,7 @@ export const HOSTS = {
   },
   "vertex-predict": {
     most: 1,
-    hear(body, path) {
+    readCall(body, path) {
       if (!/\/v1\/projects\/.*\/models\/text-upstream-model:predict$/.test(path))
         throw new Error(`nothing is at ${path}`)
       const { instances, parameters } = body as { instances: EmbeddingHostBody[]; parameters?: EmbeddingHostBody }
@@ -236,7 +236,7 @@ export const HOSTS = {
   },
   titan: {
     most: 1,
-    hear(body, path) {
+    readCall(body, path) {
       if (!path.endsWith("/model/amazon.titan-embed-text-v2%3A0/invoke")) throw new Error(`nothing is at ${path}`)
       only(body, ["inputText", "dimensions", "normalize"])
       return { inputs: texts(body.inputText, body.dimensions) }
@@ -245,22 +245,22 @@ export const HOSTS = {
   },
   nova: {
     most: 1,
-    hear(body, path) {
+    readCall(body, path) {
       if (!path.endsWith("/model/amazon.nova-2-multimodal-embeddings-v1%3A0/invoke"))
         throw new Error(`nothing at ${path}`)
-      const said = body.singleEmbeddingParams as {
+      const params = body.singleEmbeddingParams as {
         embeddingPurpose: string
         text: EmbeddingHostBody
         embeddingDimension?: number
       }
-      return { inputs: texts(said.text.value, said.embeddingDimension), task: said.embeddingPurpose }
+      return { inputs: texts(params.text.value, params.embeddingDimension), task: params.embeddingPurpose }
     },
     answer: (inputs) => ({ embeddings: [{ embeddingType: "TEXT", embedding: vectors(inputs)[0] }] }),
     headers: (inputs) => ({ "x-amzn-bedrock-input-token-count": String(count(inputs)) }),
   },
   "bedrock-cohere": {
     most: 96,
-    hear(body, path) {
+    readCall(body, path) {
       if (!path.endsWith("/model/cohere.embed-english-v3/invoke")) throw new Error(`nothing is at ${path}`)
       only(body, ["input_type", "texts", "embedding_types", "output_dimension"])
       return { inputs: texts(body.texts, body.output_dimension), task: body.input_type as string }
@@ -274,15 +274,15 @@ export type HostName = keyof typeof HOSTS
 export const HOST_NAMES = Object.keys(HOSTS) as HostName[]
 
 /** Answers as the host whose name the path begins with; what it does not take is its error. */
-export function answerAs(request: ReceivedRequest, reply: UpstreamReply): HeardCall | undefined {
+export function answerAs(request: ReceivedRequest, reply: UpstreamReply): ReceivedEmbeddingCall | undefined {
   const name = request.path.split("/")[1] as HostName
   const host: EmbeddingHost = HOSTS[name]
   const body = JSON.parse(request.body.toString()) as EmbeddingHostBody
   try {
-    const heard = host.hear(body, request.path)
-    if (heard.inputs.length > host.most) throw new Error(`at most ${host.most} inputs`)
-    reply.json(host.answer(heard.inputs, body), 200, host.headers?.(heard.inputs))
-    return { host: name, ...heard, body }
+    const received = host.readCall(body, request.path)
+    if (received.inputs.length > host.most) throw new Error(`at most ${host.most} inputs`)
+    reply.json(host.answer(received.inputs, body), 200, host.headers?.(received.inputs))
+    return { host: name, ...received, body }
   } catch (thrown) {
     const message = thrown instanceof Error ? thrown.message : "?"
     reply.json({ error: { message, type: "invalid_request_error", code: 400 }, message }, 400)

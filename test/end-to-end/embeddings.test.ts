@@ -1,4 +1,4 @@
-// Vectors through OpenAI's and Google's own client libraries, over every kind of host that makes them.
+// Embeddings through OpenAI's and Google's own client libraries, over every kind of embedding host.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -10,11 +10,11 @@ import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { VERSIONS } from "./client-versions.ts"
 import {
   answerAs,
-  type HeardCall,
   HOST_NAMES,
   HOSTS,
   type HostName,
   hostsConfig,
+  type ReceivedEmbeddingCall,
   tokensFor,
   USUAL_DIMENSIONS,
   vectorFor,
@@ -25,11 +25,11 @@ const folder = mkdtempSync(join(tmpdir(), "trivium-embeddings-"))
 let office: TokenOffice
 let upstream: ScriptedUpstream
 let gateway: InProcessGateway
-let heard: HeardCall[] = []
+let received: ReceivedEmbeddingCall[] = []
 
 const asUsual: UpstreamScript = (request, reply) => {
   const call = answerAs(request, reply)
-  if (call) heard.push(call)
+  if (call) received.push(call)
 }
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ beforeAll(async () => {
   gateway = InProcessGateway.start({ config: hostsConfig(upstream.origin, file) })
 })
 beforeEach(() => {
-  heard = []
+  received = []
   script(asUsual)
 })
 afterAll(async () => {
@@ -86,7 +86,7 @@ async function receiptOf(answer: Response): Promise<Record<string, unknown> & { 
   return receipt as Awaited<ReturnType<typeof receiptOf>>
 }
 
-describe.each(HOST_NAMES)("over %s", (name) => {
+describe.each(HOST_NAMES)("embeddings over %s", (name) => {
   const model = `test/${name}`
   const { most } = HOSTS[name]
   /** More than go into two calls, as long as that is few. */
@@ -95,7 +95,7 @@ describe.each(HOST_NAMES)("over %s", (name) => {
   describe.each(VERSIONS)("$name", (version) => {
     const client = () => new version.OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
 
-    test("decodes what it asks for by default, and reads the same in floats", async () => {
+    test("a client decodes its default encoding, and reads the same as floats", async () => {
       const packed = await client().embeddings.create({ model, input: "Grüße, Welt" })
       const plain = await client().embeddings.create({ model, input: "Grüße, Welt", encoding_format: "float" })
       for (const { data, model: answered, usage } of [packed, plain]) {
@@ -104,13 +104,13 @@ describe.each(HOST_NAMES)("over %s", (name) => {
       }
     })
 
-    test("has a vector for each input, in their order, of the size asked for", async () => {
+    test("a client gets one vector per input, in order, of the requested size", async () => {
       const { data, usage } = await client().embeddings.create({ model, input: many, dimensions: 5 })
       expect(data.map(({ index }) => index)).toEqual(many.map((_, index) => index))
       expect(data.map(({ embedding }) => [...embedding])).toEqual(many.map((text) => vectorFor(text, 5)))
       expect(usage.prompt_tokens).toBe(tokensFor(many))
-      expect(heard.length).toBe(Math.ceil(many.length / most))
-      expect(heard.every(({ inputs }) => inputs.length <= most)).toBeTrue()
+      expect(received.length).toBe(Math.ceil(many.length / most))
+      expect(received.every(({ inputs }) => inputs.length <= most)).toBeTrue()
     })
   })
 
@@ -124,7 +124,7 @@ describe.each(HOST_NAMES)("over %s", (name) => {
     expect(one.embeddings?.map(({ values }) => values)).toEqual([vectorFor("alone")])
   })
 
-  test("what the vectors are for is said in its word, or named as lost", async () => {
+  test("the task type is forwarded in the host's vocabulary or reported as a loss", async () => {
     const body = { content: { parts: [{ text: "hello" }] }, taskType: "RETRIEVAL_QUERY" }
     const answer = await post(`/genapi/v1beta/models/${model}:embedContent`, body)
     expect(await answer.json()).toEqual({
@@ -132,13 +132,13 @@ describe.each(HOST_NAMES)("over %s", (name) => {
       usageMetadata: { promptTokenCount: 1 },
     })
     const word = TASK_WORDS[name]
-    expect(heard[0]?.task).toBe(word)
+    expect(received[0]?.task).toBe(word)
     expect(answer.headers.get("x-gateway-losses")).toBe(word === undefined ? "1; taskType" : null)
     const strict = await post(`/genapi/v1beta/models/${model}:embedContent`, { ...body, provider: { strict: true } })
     expect(strict.status).toBe(word === undefined ? 400 : 200)
   })
 
-  test("numbers of tokens are taken by hosts whose tokens they are, and refused for others before any call", async () => {
+  test("token ids are accepted by hosts with the same tokenizer, and rejected for others before any call", async () => {
     const answer = await embed({ model, input: [[1, 2, 3], [4]] })
     const { data, error } = await read(answer)
     if (name === "openai") {
@@ -146,10 +146,10 @@ describe.each(HOST_NAMES)("over %s", (name) => {
       return
     }
     expect([answer.status, error.code, error.param]).toEqual([400, "unsupported_parameter", "input"])
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
-  test("what was used is booked as it was told, whatever the number of calls", async () => {
+  test("usage is booked as reported, for any number of calls", async () => {
     const answer = await embed({ model, input: many })
     const cost = tokensFor(many) / 1_000_000
     expect(Number(answer.headers.get("x-gateway-cost"))).toBeCloseTo(cost, 12)
@@ -158,7 +158,7 @@ describe.each(HOST_NAMES)("over %s", (name) => {
   })
 })
 
-/** What a query is called; absent where there is no word. */
+/** The host's word for a query; absent if it has none. */
 const TASK_WORDS: Partial<Record<HostName, string>> = {
   voyage: "query",
   jina: "retrieval.query",
@@ -170,15 +170,15 @@ const TASK_WORDS: Partial<Record<HostName, string>> = {
   nova: "TEXT_RETRIEVAL",
 }
 
-describe("relayed", () => {
-  test("every byte of a vector stays as its host wrote it", async () => {
+describe("relayed embeddings", () => {
+  test("every byte of a relayed vector stays as its host wrote it", async () => {
     const data = '[{"object":"embedding","index":0,"embedding":[0.10, -2e-3, 1.0]}]'
     script((_, reply) => reply.raw(`{"data":${data},"model":"up","usage":{"prompt_tokens":1,"total_tokens":1}}`))
     const answer = await embed({ model: "test/openai", input: "x", encoding_format: "float" })
     expect(await answer.text()).toContain(`"data":${data}`)
   })
 
-  test("members that are not ours go as they came", async () => {
+  test("unknown members of a relayed request are forwarded unchanged", async () => {
     script((_, reply) => reply.json({ data: [], usage: { prompt_tokens: 0, total_tokens: 0 } }))
     await embed({ model: "test/openai", input: "x", odd: { a: 1 } })
     const sent = JSON.parse(upstream.lastRequest().body.toString())
@@ -186,57 +186,57 @@ describe("relayed", () => {
   })
 })
 
-describe("said again", () => {
-  test("hints a wire has no word for are named, and its vendor's own members are kept", async () => {
+describe("translated embeddings", () => {
+  test("hints without a counterpart are reported as losses, and the vendor's own members are kept", async () => {
     const kept = await embed({ model: "test/voyage", input: "x", user: "u", truncation: false, input_type: "document" })
     expect(kept.headers.get("x-gateway-losses")).toBe("1; user")
-    expect(heard[0]?.body).toMatchObject({ truncation: false, input_type: "document" })
+    expect(received[0]?.body).toMatchObject({ truncation: false, input_type: "document" })
     const lost = await embed({ model: "test/cohere", input: "x", odd: true })
     expect([lost.status, lost.headers.get("x-gateway-losses")]).toEqual([200, "1; odd"])
   })
 
-  test("vectors of anything but floats are refused", async () => {
+  test("a request for vectors other than floats is rejected", async () => {
     const { error } = await read(await embed({ model: "test/voyage", input: "x", output_dtype: "int8" }))
     expect([error.code, error.param]).toEqual(["unsupported_parameter", "output_dtype"])
   })
 
-  test("a batch of which each is for something else goes in a call for each", async () => {
+  test("a batch with several task types is sent as one call per type", async () => {
     const of = (text: string, taskType: string) => ({ content: { parts: [{ text }] }, taskType })
     const requests = [of("a", "RETRIEVAL_QUERY"), of("b", "RETRIEVAL_DOCUMENT"), of("c", "RETRIEVAL_DOCUMENT")]
     const answer = await post("/genapi/v1beta/models/test/cohere:batchEmbedContents", { requests })
     const { embeddings } = (await answer.json()) as { embeddings: { values: number[] }[] }
     expect(embeddings.map(({ values }) => values)).toEqual(["a", "b", "c"].map((text) => vectorFor(text)))
-    expect(heard.map(({ task, inputs }) => [task, inputs.length]).toSorted()).toEqual([
+    expect(received.map(({ task, inputs }) => [task, inputs.length]).toSorted()).toEqual([
       ["search_document", 2],
       ["search_query", 1],
     ])
   })
 
-  test("a large request is cut and answered like any other", async () => {
+  test("a large embedding request is split and answered like any other", async () => {
     const input = Array.from({ length: 700 }, (_, index) => `${index} ${"long ".repeat(200)}`)
     const answer = await embed({ model: "test/google", input })
     const { data } = await read(answer)
     expect(data.map(({ embedding }) => embedding)).toEqual(input.map((text) => vectorFor(text)))
-    expect(heard).toHaveLength(7)
+    expect(received).toHaveLength(7)
   })
 
-  test("more calls than are ever made for one request are refused before the first", async () => {
+  test("a request that needs too many calls is rejected before the first", async () => {
     const input = Array.from({ length: 2049 }, () => "x")
     const { error } = await read(await embed({ model: "test/titan", input }))
     expect([error.code, error.param]).toEqual(["invalid_parameter", "input"])
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
-  test("is explained without a call", async () => {
+  test("an embedding request is explained without a call", async () => {
     const answer = await embed({ model: "test/cohere", input: "x", user: "u", provider: { explain: true } })
     const { attempts } = (await answer.json()) as { attempts: unknown[] }
     expect(attempts).toMatchObject([
       { lane: "translate", upstream_protocol: "cohere-embed", losses: [{ path: "user" }] },
     ])
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
-  test("images are embedded only by Google's own protocol", async () => {
+  test("images are embedded only in Google's own protocol", async () => {
     const body = { content: { parts: [{ inlineData: { mimeType: "image/png", data: "iVBORw0KGgo=" } }] } }
     const { error } = await read(await post("/genapi/v1beta/models/test/openai:embedContent", body))
     expect([error.code, error.message]).toEqual([
@@ -249,10 +249,10 @@ describe("said again", () => {
   })
 })
 
-describe("a part that fails", () => {
+describe("an embedding batch that fails", () => {
   const input = Array.from({ length: 250 }, (_, index) => `text ${index}`)
 
-  test("a part that fails fails the attempt, and the next target makes all vectors", async () => {
+  test("a failed batch fails the attempt, and the next target makes all vectors", async () => {
     let calls = 0
     script((request, reply) => {
       if (request.path.startsWith("/google") && ++calls === 2) {
@@ -272,13 +272,13 @@ describe("a part that fails", () => {
     ["too few vectors", { embeddings: [{ values: [1] }] }],
     ["no vectors", { embeddings: [{ values: ["x"] }] }],
     ["an error with status 200", { error: { code: 500, message: "Oops.", status: "INTERNAL" } }],
-  ])("a batch part with %s is not taken for an answer", async (_, body) => {
+  ])("a batch with %s is not accepted as an answer", async (_, body) => {
     script((request, reply) => (request.path.startsWith("/google") ? reply.json(body) : asUsual(request, reply)))
     const answer = await embed({ model: "test/several", input })
     expect([answer.status, answer.headers.get("x-gateway-provider")]).toEqual([200, "openai"])
   })
 
-  test("with its connection, fails the attempt all the same", async () => {
+  test("a batch whose connection fails also fails the attempt", async () => {
     let calls = 0
     script((request, reply) => {
       if (request.path.startsWith("/google") && ++calls === 3) return reply.cut("reset")
@@ -288,18 +288,18 @@ describe("a part that fails", () => {
     expect([answer.status, answer.headers.get("x-gateway-provider")]).toEqual([200, "openai"])
   })
 
-  test("a part that fails through the caller's input is the caller's error", async () => {
+  test("a batch rejected for the caller's input is the caller's error", async () => {
     const status = "INVALID_ARGUMENT"
     script((_, reply) => reply.json({ error: { code: 400, message: "Too long.", status } }, 400))
     const answer = await embed({ model: "test/google", input })
     expect([answer.status, (await read(answer)).error.message]).toEqual([400, "Too long."])
   })
 
-  test("a client that leaves ends all of them", async () => {
+  test("a client that leaves ends all calls", async () => {
     const begun: Promise<number>[] = []
     script((_, reply) => void begun.push(reply.closed))
     const leaving = new AbortController()
-    const asked = fetch(`${gateway.url}/v1/embeddings`, {
+    const pending = fetch(`${gateway.url}/v1/embeddings`, {
       method: "POST",
       headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "test/google", input: [...input, ...input] }),
@@ -308,7 +308,7 @@ describe("a part that fails", () => {
     await eventually(() => begun.length === 4, { what: "four calls at once" })
     const leftAt = performance.now()
     leaving.abort()
-    expect(await asked).toBe("left")
+    expect(await pending).toBe("left")
     for (const closedAt of await Promise.all(begun)) expect(closedAt - leftAt).toBeLessThan(1000)
   })
 })
@@ -319,7 +319,7 @@ describe("money", () => {
   test.each([
     ["/v1/embeddings", { model: "test/google", input: text }],
     ["/genapi/v1beta/models/test/google:batchEmbedContents", { requests }],
-  ])("at %s tokens that the host does not report are counted locally", async (path, body) => {
+  ])("at %s unreported tokens are counted locally", async (path, body) => {
     script((_, reply) => reply.json({ embeddings: [{ values: [0.5, 0.25] }] }))
     const answer = await post(path, body)
     expect(answer.status).toBe(200)
@@ -328,7 +328,7 @@ describe("money", () => {
     expect(Number(answer.headers.get("x-gateway-cost"))).toBeLessThan(15e-6)
   })
 
-  test("the same idempotency key is billed once, on either side", async () => {
+  test("the same idempotency key is billed once in either protocol", async () => {
     const asks: [string, object][] = [
       ["/v1/embeddings", { model: "test/cohere", input: "x" }],
       ["/genapi/v1beta/models/test/openai:embedContent", { content: { parts: [{ text: "x" }] } }],
@@ -339,10 +339,10 @@ describe("money", () => {
       const again = await post(path, body, headers)
       expect([again.status, (await read(again)).error.code]).toEqual([409, "idempotency_replayed"])
     }
-    expect(heard).toHaveLength(2)
+    expect(received).toHaveLength(2)
   })
 
-  test("who cannot pay is refused before any call, on either side", async () => {
+  test("a caller that cannot pay is rejected before any call, in either protocol", async () => {
     const { text: poor } = await gateway.gateway.keys.createFunded({ name: "poor" }, 1n)
     const headers = { authorization: `Bearer ${poor}` }
     const input = "a rather long text ".repeat(50)
@@ -353,11 +353,11 @@ describe("money", () => {
       const answer = await post(path, body, headers)
       expect([answer.status, (await read(answer)).error.code]).toEqual([403, "insufficient_balance"])
     }
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 })
 
-test("a gateway without any configuration embeds on either side", async () => {
+test("a gateway without any configuration makes embeddings in either protocol", async () => {
   const demo = InProcessGateway.start({ config: "" })
   try {
     const httpOptions = { baseUrl: `${demo.url}/gemini`, apiVersion: "v1beta" }
@@ -374,7 +374,7 @@ test("a gateway without any configuration embeds on either side", async () => {
   }
 })
 
-describe("Google's side", () => {
+describe("Google's embedding protocol", () => {
   const path = "/genapi/v1beta/models/test/openai"
   const content = { parts: [{ text: "x" }] }
 
@@ -392,26 +392,26 @@ describe("Google's side", () => {
       "fileUri",
     ],
     [":embedContent", { content, base_url: "http://x" }, "unsupported_parameter", "base_url"],
-  ])("at %s refuses %j", async (method, body, code, named) => {
+  ])("Google's embedding endpoint %s rejects %j", async (method, body, code, named) => {
     const { error } = await read(await post(path + method, body))
     expect([error.code, error.message]).toEqual([code, expect.stringContaining(named)])
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
-  test("chat models are not embedded with, nor embedding models conversed with", async () => {
+  test("chat models make no embeddings, and embedding models do not chat", async () => {
     const chat = await read(await post("/genapi/v1beta/models/google/gemini-2.5-pro:embedContent", { content }))
-    const asked = await read(await post(`${path}:generateContent`, { contents: [content] }))
-    expect([chat.error.code, asked.error.code]).toEqual(["invalid_parameter", "invalid_parameter"])
+    const chatAnswer = await read(await post(`${path}:generateContent`, { contents: [content] }))
+    expect([chat.error.code, chatAnswer.error.code]).toEqual(["invalid_parameter", "invalid_parameter"])
   })
 
-  test("Google's side lists what can be conversed with: its entries promise that", async () => {
+  test("Google's model listing omits embedding models, since its entries promise chat", async () => {
     const headers = { "x-goog-api-key": gateway.key }
     const list = await fetch(`${gateway.url}/genapi/v1beta/models`, { headers })
     const { models = [] } = (await list.json()) as { models?: { name: string }[] }
     expect(models.map(({ name }) => name)).not.toContain("models/test/cohere")
   })
 
-  test("Google's side takes the usual size where none is asked for", async () => {
+  test("Google's embedding protocol uses the model's usual size if none is requested", async () => {
     const answer = await post(`${path}:embedContent`, { content })
     const { embedding } = (await answer.json()) as { embedding: { values: number[] } }
     expect(embedding.values).toHaveLength(USUAL_DIMENSIONS)

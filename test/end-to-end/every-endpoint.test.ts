@@ -1,5 +1,4 @@
-// What holds for every endpoint that generates, whatever it generates: who may, what it costs, where it goes, what is said
-// when it fails. One table, one story.
+// The rules of every generating endpoint: authentication, cost, routing and errors, in one table of endpoints.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { Ledger } from "../../src/ledger/ledger.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
@@ -117,15 +116,20 @@ async function ask(
     },
     body: JSON.stringify({ ...body(id), ...(provider && { provider }) }),
   })
-  const told = (await answer.json()) as Record<string, unknown>
-  return { status: answer.status, headers: answer.headers, code: codeIn(told), body: told } satisfies EndpointAnswer
+  const received = (await answer.json()) as Record<string, unknown>
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    code: codeIn(received),
+    body: received,
+  } satisfies EndpointAnswer
 }
 
 /** The gateway's code, wherever the protocol has its errors. */
-function codeIn(told: unknown): string | undefined {
-  if (typeof told !== "object" || told === null) return undefined
-  if ("error" in told && typeof told.error === "object" && told.error !== null) {
-    const { error } = told
+function codeIn(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined
+  if ("error" in value && typeof value.error === "object" && value.error !== null) {
+    const { error } = value
     if ("details" in error && Array.isArray(error.details)) {
       for (const detail of error.details) if (typeof detail?.code === "string") return detail.code
     }
@@ -156,19 +160,19 @@ const newKey = (wish: Parameters<InProcessGateway["gateway"]["keys"]["create"]>[
 describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("%s", (_, endpoint) => {
   const { kind } = endpoint
 
-  test("names the provider that answered, the state of the limits and what it cost, and its receipt says the same", async () => {
-    const told = await ask(endpoint)
-    expect([told.status, told.headers.get("x-gateway-model")]).toEqual([200, `${kind}/up`])
-    expect(told.headers.get("x-gateway-provider")).toBe("sim")
-    expect(told.headers.get("x-gateway-attempts")).toBe("1")
+  test("an answer states the provider, the rate limits and the cost, and its receipt matches", async () => {
+    const answer = await ask(endpoint)
+    expect([answer.status, answer.headers.get("x-gateway-model")]).toEqual([200, `${kind}/up`])
+    expect(answer.headers.get("x-gateway-provider")).toBe("sim")
+    expect(answer.headers.get("x-gateway-attempts")).toBe("1")
     for (const what of ["limit", "remaining", "reset"])
-      expect(told.headers.get(`x-ratelimit-${what}-requests`)).toMatch(/^[\d.]+s?$/)
-    const cost = told.headers.get("x-gateway-cost")
+      expect(answer.headers.get(`x-ratelimit-${what}-requests`)).toMatch(/^[\d.]+s?$/)
+    const cost = answer.headers.get("x-gateway-cost")
     expect(Number(cost)).toBeGreaterThan(0)
-    expect(await receiptOf(told)).toMatchObject({ outcome: "settled", cost, model: `${kind}/up`, as_booked: true })
+    expect(await receiptOf(answer)).toMatchObject({ outcome: "settled", cost, model: `${kind}/up`, as_booked: true })
   })
 
-  test("is refused without a key, with one of other models, and for a model that is not there", async () => {
+  test("a request without a key, outside the key's scope, or for an unknown model is rejected", async () => {
     expect(await ask(endpoint, { key: "" })).toMatchObject({ status: 401, code: "missing_api_key" })
     expect(await ask(endpoint, { key: "trv_wrong" })).toMatchObject({ status: 401, code: "invalid_api_key" })
     const narrow = newKey({ name: "narrow", models: ["none/*"] })
@@ -184,7 +188,7 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("
     expect(refused.headers.get("x-gateway-attempts")).toBeNull()
   })
 
-  test("is refused beyond the key's requests a minute, with the time to wait", async () => {
+  test("a request above the key's requests per minute is rejected with a retry delay", async () => {
     const key = newKey({ name: "slow", requestsPerMinute: 1 })
     expect((await ask(endpoint, { key })).status).toBe(200)
     const refused = await ask(endpoint, { key })
@@ -193,21 +197,21 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("
     expect(refused.headers.get("x-ratelimit-remaining-requests")).toBe("0")
   })
 
-  test("turns to another model where the first is unavailable, and charges for the one that answered", async () => {
-    const told = await ask(endpoint, { model: downOf(endpoint), provider: { fallback: [`${kind}/other`] } })
-    expect([told.status, told.headers.get("x-gateway-model")]).toEqual([200, `${kind}/other`])
-    expect(Number(told.headers.get("x-gateway-attempts"))).toBeGreaterThan(1)
-    const receipt = await receiptOf(told)
+  test("another model answers if the first is unavailable, and is the one charged", async () => {
+    const answer = await ask(endpoint, { model: downOf(endpoint), provider: { fallback: [`${kind}/other`] } })
+    expect([answer.status, answer.headers.get("x-gateway-model")]).toEqual([200, `${kind}/other`])
+    expect(Number(answer.headers.get("x-gateway-attempts"))).toBeGreaterThan(1)
+    const receipt = await receiptOf(answer)
     expect(receipt).toMatchObject({ outcome: "settled", model: `${kind}/other` })
     expect(receipt?.facts.attempts[0]).toMatchObject({ error: "upstream_unavailable" })
   })
 
   test("a request that every target fails ends in 503 with all attempts, and is free", async () => {
-    const told = await ask(endpoint, { model: downOf(endpoint) })
-    expect(told).toMatchObject({ status: 503, code: "upstream_unavailable" })
-    expect(JSON.stringify(told.body)).toContain('"attempts":[{')
-    expect(told.headers.get("x-should-retry")).toBe("false")
-    expect(await receiptOf(told)).toMatchObject({ outcome: "released", cost: "0" })
+    const answer = await ask(endpoint, { model: downOf(endpoint) })
+    expect(answer).toMatchObject({ status: 503, code: "upstream_unavailable" })
+    expect(JSON.stringify(answer.body)).toContain('"attempts":[{')
+    expect(answer.headers.get("x-should-retry")).toBe("false")
+    expect(await receiptOf(answer)).toMatchObject({ outcome: "released", cost: "0" })
   })
 
   test("the `provider` options are applied: unknown ones are rejected, excluded providers are not called, and explain calls none", async () => {

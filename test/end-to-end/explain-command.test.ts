@@ -50,7 +50,7 @@ describe("trivium explain", () => {
     [{ input: "Hi", model: "t/both" }, [], "openai-responses"],
     [{ prompt: "A cat", model: "t/image" }, [], "openai-images"],
     [{ input: "Hi", model: "t/embedding" }, ["--protocol", "openai-embeddings"], "openai-embeddings"],
-  ])("%j %p is asked over %s", async (body, words, protocol) => {
+  ])("the request %j with %p is explained over %s", async (body, words, protocol) => {
     const { stdout, stderr } = await run(body, [...words, "--json"])
     expect(stderr).toBe("")
     const { attempts, ...document } = JSON.parse(stdout) as ExplainAnswer
@@ -58,7 +58,7 @@ describe("trivium explain", () => {
     expect(attempts[0]?.request.body).toStartWith("{")
   })
 
-  test("trivium explain reads standard input, and asks a gateway elsewhere", async () => {
+  test("trivium explain reads standard input, and queries a remote gateway", async () => {
     const words = ["explain", "--json", "--url", running.url, "--key", running.key]
     const child = spawn("node", [join(import.meta.dir, "..", "..", "bin", "trivium.mjs"), ...words], {
       env: { PATH: process.env.PATH ?? "", HOME: running.folder },
@@ -73,19 +73,19 @@ describe("trivium explain", () => {
     expect(JSON.parse(stdout)).toMatchObject({ object: "explanation", requested_model: "t/both" })
   })
 
-  test("trivium explain says what is wrong, and how to fix it", async () => {
+  test("trivium explain prints what is wrong and how to fix it", async () => {
     const body = { ...HI, model: "t/both" }
-    const told = async (...asking: Parameters<typeof run>) => {
+    const stderrOf = async (...asking: Parameters<typeof run>) => {
       const { code, stdout, stderr } = await run(...asking)
       expect([code, stdout]).toEqual([1, ""])
       return stderr
     }
-    expect(await told(body, [], {} as never)).toContain("Set TRIVIUM_KEY")
-    expect(await told(HI)).toContain("--model")
-    expect(await told({ ...body, model: "t/none" })).toContain("There is no model `t/none`.")
-    expect(await told(body, ["--protocol", "smoke"])).toContain("openai-chat, openai-responses")
-    expect(await told(body, ["--url", "http://127.0.0.1:1"])).toContain("does not respond")
-    expect(await told(body, ["--data", join(running.folder, "elsewhere")])).toContain("No gateway is running")
+    expect(await stderrOf(body, [], {} as never)).toContain("Set TRIVIUM_KEY")
+    expect(await stderrOf(HI)).toContain("--model")
+    expect(await stderrOf({ ...body, model: "t/none" })).toContain("There is no model `t/none`.")
+    expect(await stderrOf(body, ["--protocol", "smoke"])).toContain("openai-chat, openai-responses")
+    expect(await stderrOf(body, ["--url", "http://127.0.0.1:1"])).toContain("does not respond")
+    expect(await stderrOf(body, ["--data", join(running.folder, "elsewhere")])).toContain("No gateway is running")
     const words = ["explain", "nowhere.json"]
     expect((await runCommand(words, { folder: running.folder })).stderr).toContain(
       "nowhere.json cannot be read as JSON",

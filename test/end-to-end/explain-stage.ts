@@ -1,5 +1,5 @@
-// A gateway in front of a scripted upstream that speaks two protocols, whose books tell what they were asked; and
-// requests to it that are to be explained.
+// A gateway in front of a scripted upstream with two protocols, whose ledger records its calls; and requests to be
+// explained.
 import { expect } from "bun:test"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
@@ -53,32 +53,32 @@ export class ExplainStage {
   private constructor(
     readonly upstream: ScriptedUpstream,
     readonly gateway: InProcessGateway,
-    /** What was asked of the books. */
-    readonly asked: string[],
+    /** The calls to the ledger. */
+    readonly ledgerCalls: string[],
   ) {}
 
   static async start(): Promise<ExplainStage> {
     const upstream = await ScriptedUpstream.start()
-    const asked: string[] = []
+    const ledgerCalls: string[] = []
     const gateway = InProcessGateway.start({
       config: explainConfig(upstream.origin),
       bookWith: (ledger) =>
         new Proxy(ledger, {
           get(target, name) {
-            asked.push(String(name))
+            ledgerCalls.push(String(name))
             const value: unknown = Reflect.get(target, name)
             return typeof value === "function" ? value.bind(target) : value
           },
         }),
     })
-    return new ExplainStage(upstream, gateway, asked)
+    return new ExplainStage(upstream, gateway, ledgerCalls)
   }
 
   reset(): void {
     this.upstream.requests.length = 0
     this.upstream.script = ({ path }, reply) =>
       reply.json(path.endsWith("/messages") ? anthropicMessage("Hello.") : completion("Hello."))
-    this.asked.length = 0
+    this.ledgerCalls.length = 0
   }
 
   post(
@@ -93,8 +93,8 @@ export class ExplainStage {
     })
   }
 
-  chat(body: ExplainBody, asked?: ExplainOptions): Promise<Response> {
-    return this.post("/v1/chat/completions", { ...HI, ...body }, asked)
+  chat(body: ExplainBody, options?: ExplainOptions): Promise<Response> {
+    return this.post("/v1/chat/completions", { ...HI, ...body }, options)
   }
 
   async explained(body: ExplainBody, wishes: ExplainBody = {}, key = this.gateway.key): Promise<ExplainAnswer> {

@@ -1,4 +1,4 @@
-// `provider.explain` in every protocol by the official clients: what would become of a request.
+// `provider.explain` in every protocol, by the official clients.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import Anthropic from "@anthropic-ai/sdk"
 import { GoogleGenAI } from "@google/genai"
@@ -13,7 +13,7 @@ beforeAll(async () => {
 beforeEach(() => stage.reset())
 afterAll(() => stage.stop())
 
-/** What each official client gets for a request that is to be explained. */
+/** The response of each official client to a request with `explain`. */
 const CLIENTS: Readonly<Record<string, (stream: boolean) => Promise<Response>>> = {
   "openai-chat": (stream) =>
     openai()
@@ -38,17 +38,17 @@ const CLIENTS: Readonly<Record<string, (stream: boolean) => Promise<Response>>> 
     const { models } = new GoogleGenAI({ apiKey: stage.gateway.key, httpOptions: httpOptions as never })
     const asking = { model: "t/both", contents: "Hi" }
     await (stream ? models.generateContentStream(asking) : models.generateContent(asking))
-    if (!seen) throw new Error("the client has asked nobody")
+    if (!seen) throw new Error("the client has sent no request")
     return seen
   },
 }
 
 const openai = () => new OpenAI({ apiKey: stage.gateway.key, baseURL: `${stage.gateway.url}/v1` })
 
-describe("an official client is explained its request", () => {
+describe("an explanation for an official client", () => {
   for (const [protocol, call] of Object.entries(CLIENTS)) {
     for (const stream of [false, true]) {
-      test(`over ${protocol}, ${stream ? "streamed" : "whole"}`, async () => {
+      test(`an official client gets an explanation over ${protocol}, ${stream ? "streamed" : "whole"}`, async () => {
         const answer = await call(stream)
         expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"])
         const document = (await answer.json()) as ExplainAnswer
@@ -67,7 +67,7 @@ describe("an official client is explained its request", () => {
       expect(receipt.status).toBe(404)
     }
     expect(stage.upstream.requests).toEqual([])
-    expect(new Set(stage.asked)).toEqual(new Set(["balance"]))
+    expect(new Set(stage.ledgerCalls)).toEqual(new Set(["balance"]))
   })
 
   test("an explained request does not use up its idempotency key", async () => {
@@ -77,7 +77,7 @@ describe("an official client is explained its request", () => {
     expect((await stage.post("/v1/chat/completions", body, { headers })).status).toBe(200)
   })
 
-  test("the same twice, also where equal targets take turns", async () => {
+  test("an explanation is repeatable, even if equal targets are used in rotation", async () => {
     for (const model of ["t/both", "t/equal"]) {
       expect(await stage.explained({ model })).toEqual(await stage.explained({ model }))
     }
@@ -104,7 +104,7 @@ describe("an official client is explained its request", () => {
 })
 
 describe("an explanation", () => {
-  test("an explanation shows what would be sent, byte for byte, and what would be lost", async () => {
+  test("an explanation shows the bytes that would be sent and the losses", async () => {
     const body = { model: "t/both", logit_bias: { "5": 1 }, seed: 5, max_tokens: 50 }
     const { attempts } = await stage.explained(body)
     expect(attempts).toMatchObject([
@@ -126,7 +126,7 @@ describe("an explanation", () => {
     expect(attempts[1]?.request.body).toBe(stage.upstream.lastRequest().body.toString())
   })
 
-  test("an explanation tells the cost as a range that the charge is in", async () => {
+  test("an explanation shows a cost range that contains the charge", async () => {
     const { attempts } = await stage.explained({ model: "t/messages", max_tokens: 50 })
     const answer = await stage.chat({ model: "t/messages", max_tokens: 50 })
     const cost = Number(answer.headers.get("x-gateway-cost"))
@@ -138,7 +138,7 @@ describe("an explanation", () => {
     expect(least).toMatch(/^\d+(\.\d+)?$/)
   })
 
-  test("cuts a large body, says so, and never within a character", async () => {
+  test("an explanation truncates a large body, marks it, and never cuts within a character", async () => {
     const content = "€".repeat(40_000)
     const { attempts } = await stage.explained({ model: "t/both", messages: [{ role: "user", content }] })
     for (const { request } of attempts) {
@@ -156,7 +156,7 @@ describe("an explanation", () => {
     expect(attempts.map(({ lane }) => lane)).toEqual(["translate", "relay"])
   })
 
-  test("names the excluded providers and the reasons", async () => {
+  test("an explanation names the excluded providers and the reasons", async () => {
     const { attempts, excluded } = await stage.explained({ model: "t/both" }, { ignore: ["messages"], routing: "cost" })
     expect(attempts.map((each) => each.provider)).toEqual(["chat"])
     expect(excluded).toEqual([
@@ -173,14 +173,14 @@ describe("an explanation", () => {
     const { attempts, refusal, excluded } = await stage.explained({ model: "t/both" }, { only: ["nobody"] })
     expect([attempts.length, excluded.length, refusal?.code]).toEqual([0, 2, "model_not_found"])
     expect(refusal?.message).toBe((await stage.refused({ model: "t/both" }, { only: ["nobody"] })).message)
-    const unsayable = { model: "t/messages", n: 3 }
-    const untold = await stage.explained(unsayable)
-    const error = await stage.refused(unsayable, {})
-    expect([untold.attempts, untold.refusal]).toEqual([[], { code: error.code, message: error.message }])
-    expect(untold.excluded).toMatchObject([{ provider: "messages", why: error.code, reason: error.message }])
+    const inexpressible = { model: "t/messages", n: 3 }
+    const explained = await stage.explained(inexpressible)
+    const error = await stage.refused(inexpressible, {})
+    expect([explained.attempts, explained.refusal]).toEqual([[], { code: error.code, message: error.message }])
+    expect(explained.excluded).toMatchObject([{ provider: "messages", why: error.code, reason: error.message }])
   })
 
-  test("an explanation names the providers out of rotation, and is no trial of it", async () => {
+  test("an explanation names the providers out of rotation, and is no probe of them", async () => {
     stage.upstream.script = ({ path }, reply) =>
       path.endsWith("/messages") ? reply.json({ type: "error" }, 500) : reply.json(completion("Hello."))
     for (let call = 0; call < 5; call++) await (await stage.chat({ model: "t/failing" })).text()
@@ -197,7 +197,7 @@ describe("an explanation", () => {
     expect(stage.upstream.requests.length).toBe(called)
   })
 
-  test("an explanation says of a strict request who would change its meaning", async () => {
+  test("an explanation of a strict request names the providers that would change its meaning", async () => {
     const { attempts, excluded, refusal } = await stage.explained(
       { model: "t/messages", temperature: 2 },
       { strict: true },
@@ -207,7 +207,7 @@ describe("an explanation", () => {
     expect(excluded[0]?.reason).toContain("`temperature`")
   })
 
-  test("fetches nothing from where the caller says, and says so", async () => {
+  test("an explanation fetches no media from the caller's addresses, and notes that", async () => {
     const content = [{ type: "document", source: { type: "url", url: "https://example.invalid/a.pdf" } }]
     const body = { model: "t/chat", max_tokens: 5, messages: [{ role: "user", content }], provider }
     const headers = { "anthropic-version": "2023-06-01" }
@@ -216,7 +216,7 @@ describe("an explanation", () => {
     expect(attempts[0]?.request).toEqual({ note: expect.stringContaining("not when it is explained") } as never)
   })
 
-  test("an explanation repeats the options as they were understood", async () => {
+  test("an explanation repeats the options as they were read", async () => {
     const wishes = { routing: "cost", order: ["chat"], max_price: { prompt: "3" }, fallback: ["t/messages"] }
     expect(await stage.explained({ model: "t/both" }, { ...wishes, strict: true, ignore: [] })).toMatchObject({
       strategy: "cost",
@@ -224,13 +224,13 @@ describe("an explanation", () => {
     })
   })
 
-  test("an explanation is not given where the model is unknown, unpriced or nowhere: the error is the request's own", async () => {
+  test("an explanation of an unknown, unpriced or unserved model is the request's own error", async () => {
     for (const model of ["t/none", "t/unpriced", "t/nowhere", "t/image"]) {
       expect(await stage.refused({ model })).toEqual(await stage.refused({ model }, {}))
     }
   })
 
-  test("an explanation is not given of a count of tokens", async () => {
+  test("an explanation of a token count is rejected", async () => {
     const headers = { "anthropic-version": "2023-06-01" }
     const answer = await stage.post(
       "/anthropic/v1/messages/count_tokens",
@@ -244,11 +244,11 @@ describe("an explanation", () => {
   })
 })
 
-describe("money in an explanation", () => {
+describe("the money part of an explanation", () => {
   const minted = (grant: Parameters<typeof stage.gateway.gateway.keys.create>[0]) =>
     stage.gateway.gateway.keys.create(grant)
 
-  test("money in an explanation is what would be held, what is left, and how much output that is enough for", async () => {
+  test("the money part shows the hold, the remaining funds, and the output that they cover", async () => {
     const { key, text } = minted({ name: "poor", tenant: "poor", budgets: { day: 1_000_000n } })
     await stage.gateway.gateway.keys.topUp(key.id, { nanoUsd: 600_000n, eventId: "explain" })
     const { money, refusal } = await stage.explained({ model: "t/messages", max_tokens: 100 }, {}, text)
@@ -266,13 +266,13 @@ describe("money in an explanation", () => {
     expect(((await answer.json()) as { error: ExplainBody }).error.code).toBe("insufficient_balance")
   })
 
-  test("money in an explanation tells of a budget that would not do", async () => {
+  test("the money part reports a budget that is too small", async () => {
     const { text } = minted({ name: "tight", tenant: "tight", budgets: { month: 100n } })
     const { refusal, money } = await stage.explained({ model: "t/messages" }, {}, text)
     expect([refusal?.code, money.affordable_output_tokens]).toEqual(["budget_exceeded", 0])
   })
 
-  test("money in an explanation leaves the allowance of tokens as it is, and counts as one request", async () => {
+  test("an explained request does not use the token allowance, and counts as one request", async () => {
     const { text } = minted({ name: "limited", tokensPerMinute: 100_000, requestsPerMinute: 50 })
     const answer = await stage.chat({ model: "t/both", provider }, { key: text })
     expect(answer.headers.get("x-ratelimit-remaining-tokens")).toBe("100000")

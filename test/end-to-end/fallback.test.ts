@@ -1,4 +1,4 @@
-// A provider's bad day, as a caller sees it: mostly not at all.
+// A failing provider, as a caller sees it: mostly not at all.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -72,14 +72,14 @@ function reload(text: string): void {
 const credentialsAt = ({ requests }: ScriptedUpstream) =>
   requests.map(({ headers }) => headers.authorization?.replace("Bearer ", ""))
 
-describe("a credential of ours that is refused", () => {
+describe("a rejected provider credential", () => {
   test.each([
     [401, { message: "Incorrect API key.", type: "invalid_request_error" }],
     [402, { message: "Insufficient Balance" }],
     [403, { message: "Forbidden." }],
     [400, { message: "Your credit balance is too low to access the API.", type: "invalid_request_error" }],
     [429, { message: "You exceeded your current quota.", type: "insufficient_quota", code: "insufficient_quota" }],
-  ])("with %p gives way to the next, and is not used again", async (status, error) => {
+  ])("a credential rejected with %p falls back to the next target and is not used again", async (status, error) => {
     one.script = ({ headers }, reply) =>
       headers.authorization?.includes("first") ? reply.json({ error }, status) : reply.json(completion("Hello."))
     for (let each = 0; each < 4; each++) expect(await ask("t/one")).toMatchObject({ status: 200, provider: "one" })
@@ -87,7 +87,7 @@ describe("a credential of ours that is refused", () => {
     expect(credentialsAt(one).filter((credential) => credential === KEYS[1])).toHaveLength(4)
   })
 
-  test("a credential of ours that is refused is reported to the operator once, with what to do, and without the credential", async () => {
+  test("a rejected credential is reported to the operator once, with the remedy and without the credential", async () => {
     one.script = (_, reply) => reply.json({ error: { message: `Bad key ${KEYS[0]}` } }, 401)
     for (let each = 0; each < 4; each++) await ask("t/one")
     await eventually(() => gateway.logged("account-set-aside").length === 2)
@@ -106,7 +106,7 @@ describe("a credential of ours that is refused", () => {
 })
 
 describe("a provider that fails", () => {
-  test("a provider that fails is followed by the next at once, and left alone after five failures", async () => {
+  test("a provider that fails is followed by the next at once, and skipped after five failures", async () => {
     one.script = OVERLOADED
     for (let each = 0; each < 20; each++) {
       expect(await ask("t/both")).toMatchObject({ status: 200, provider: "two" })
@@ -116,7 +116,7 @@ describe("a provider that fails", () => {
     expect(await ask("t/both")).toMatchObject({ attempts: "1" })
   })
 
-  test("a provider that fails is asked all the same where it is the only one: up to three times, and once while it is out", async () => {
+  test("the only provider of a model is still called after failures: up to three times, and once while out of rotation", async () => {
     two.script = OVERLOADED
     expect(await ask("t/two")).toMatchObject({ status: 503, attempts: "3" })
     for (let each = 0; each < 4; each++) await ask("t/two")
@@ -127,7 +127,7 @@ describe("a provider that fails", () => {
     expect(await ask("t/two")).toMatchObject({ status: 200 })
   })
 
-  test("a provider that fails stays what it is known for when the configuration is read again", async () => {
+  test("a provider's health survives a reload, until its credential changes", async () => {
     one.script = OVERLOADED
     for (let each = 0; each < 10; each++) await ask("t/both")
     expect(one.requests).toHaveLength(10)
@@ -139,7 +139,7 @@ describe("a provider that fails", () => {
     expect(credentialsAt(one).at(-1)).toBe("a-new-credential")
   })
 
-  test("a provider that fails with an error as the first event of a stream is followed by the next", async () => {
+  test("an error as the first event of a stream falls back to the next provider", async () => {
     one.script = streams([chunk({ role: "assistant" }), `data: {"error":{"message":"no","type":"server_error"}}\n\n`])
     two.script = streams(streamedWords("Hello there."))
     expect(await ask("t/both", { stream: true })).toMatchObject({ status: 200, provider: "two", attempts: "3" })
@@ -158,19 +158,19 @@ describe("a provider that fails", () => {
     ])
   })
 
-  test("a provider that fails is given up when the budget for retries is spent", async () => {
+  test("retries stop when the retry budget is spent", async () => {
     one.script = OVERLOADED
     two.script = OVERLOADED
-    const told = await Promise.all(
+    const answers = await Promise.all(
       Array.from({ length: 40 }, () => ask("t/one", { provider: { fallback: ["t/two"] } })),
     )
-    expect(told.every(({ status }) => status === 503)).toBe(true)
+    expect(answers.every(({ status }) => status === 503)).toBe(true)
     // 40 first attempts, at most 40 first moves that were free, and the budget.
     expect(one.requests.length + two.requests.length).toBeLessThan(40 + 40 + 30 + 12)
   })
 })
 
-describe("a provider that limits us", () => {
+describe("a rate-limited provider", () => {
   const limited =
     (headers: Record<string, string>, times = 1): UpstreamScript =>
     (_, reply) =>
@@ -185,12 +185,12 @@ describe("a provider that limits us", () => {
     expect(performance.now() - began).toBeWithin(290, 1500)
   })
 
-  test("for long is not waited for, and the caller hears for how long", async () => {
+  test("a long provider limit is not waited for, and the caller receives its delay", async () => {
     two.script = limited({ "retry-after": "7" })
     expect(await ask("t/two")).toMatchObject({ status: 503, attempts: "1", error: { code: "upstream_rate_limited" } })
   })
 
-  test("a provider that limits us is not waited for where another answers, and is left alone until it is over", async () => {
+  test("a rate-limited provider is not waited for if another answers, and is skipped until its limit ends", async () => {
     one.script = (_, reply) => reply.json({ error: { message: "Slow down." } }, 429, { "retry-after": "60" })
     for (let each = 0; each < 5; each++) expect(await ask("t/both")).toMatchObject({ status: 200, provider: "two" })
     expect(one.requests).toHaveLength(2)
@@ -199,14 +199,14 @@ describe("a provider that limits us", () => {
   test("after the client disconnects, the wait ends without another call or a charge", async () => {
     two.script = limited({ "retry-after-ms": "1500" })
     const leaving = new AbortController()
-    const asked = gateway.chat(
+    const pending = gateway.chat(
       { model: "t/two", messages: [{ role: "user", content: "Hi" }] },
       { signal: leaving.signal },
     )
     await eventually(() => two.requests.length === 1)
     await Bun.sleep(100)
     leaving.abort()
-    await asked.catch(() => {})
+    await pending.catch(() => {})
     await eventually(() => gateway.logged("exchange").length === 1)
     expect(gateway.logged("exchange")).toMatchObject([{ outcome: "client-gone", attempts: 1 }])
     await Bun.sleep(1800)
@@ -217,9 +217,9 @@ describe("a provider that limits us", () => {
     expect(receipt).toMatchObject({ cost: "0" })
   })
 
-  test("a provider that limits us is not waited for when the gateway stops", async () => {
+  test("the wait for a rate-limited provider ends when the gateway stops", async () => {
     two.script = limited({ "retry-after-ms": "2000" }, 9)
-    const asked = ask("t/two")
+    const pending = ask("t/two")
     await eventually(() => two.requests.length === 1)
     await Bun.sleep(100)
     const began = performance.now()
@@ -227,6 +227,6 @@ describe("a provider that limits us", () => {
     await gateway.stop()
     gateway = other
     expect(performance.now() - began).toBeLessThan(1500)
-    expect(await asked).toMatchObject({ status: 503, error: { code: "shutting_down" } })
+    expect(await pending).toMatchObject({ status: 503, error: { code: "shutting_down" } })
   })
 })

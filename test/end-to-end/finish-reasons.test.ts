@@ -1,5 +1,5 @@
-// Why an answer ended, as clients of another protocol read it: calls are always theirs to answer, text is never lost, and
-// an answer in which nothing was said is an error.
+// Finish reasons for clients of another protocol: tool calls are always the client's to answer, text is never lost, and
+// an empty answer is an error.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import Anthropic from "@anthropic-ai/sdk"
 import OpenAI from "openai"
@@ -41,7 +41,7 @@ const tools: Anthropic.Tool[] = [{ name: "f", input_schema: { type: "object", pr
 const ask = { model: "t/gemini", max_tokens: 100, messages: [{ role: "user" as const, content: "Hi" }], tools }
 const call = { functionCall: { name: "f", args: {} }, thoughtSignature: "U0lHTkVE" }
 
-const said = (parts: readonly FinishReasonBody[], finishReason?: string): FinishReasonBody => ({
+const geminiBody = (parts: readonly FinishReasonBody[], finishReason?: string): FinishReasonBody => ({
   candidates: [{ index: 0, content: { role: "model", parts }, ...(finishReason && { finishReason }) }],
   usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
 })
@@ -52,14 +52,14 @@ async function streamed(reply: UpstreamReply, pieces: readonly string[]): Promis
   reply.end()
 }
 
-describe("an answer with a call", () => {
+describe("an answer with a tool call", () => {
   test.each(["UNEXPECTED_TOOL_CALL", "MISSING_THOUGHT_SIGNATURE", "OTHER"])(
-    "that Gemini ends by %s is tool_use to a messages client, whole and streamed",
+    "a tool call that Gemini ends with %s has the reason tool_use for a Messages client, whole and streamed",
     async (finishReason) => {
       upstream.script = ({ path }, reply) =>
         path.includes("stream")
-          ? streamed(reply, [geminiEvent(said([call])), geminiEvent(said([{ text: "" }], finishReason))])
-          : reply.json(said([call], finishReason))
+          ? streamed(reply, [geminiEvent(geminiBody([call])), geminiEvent(geminiBody([{ text: "" }], finishReason))])
+          : reply.json(geminiBody([call], finishReason))
       expect(await anthropic.messages.create(ask)).toMatchObject({ stop_reason: "tool_use" })
       const message = await anthropic.messages.stream(ask).finalMessage()
       expect(message.stop_reason).toBe("tool_use")
@@ -67,7 +67,7 @@ describe("an answer with a call", () => {
     },
   )
 
-  test("in a chat stream without a reason is tool_use, and STOP to Gemini's clients", async () => {
+  test("a tool call in a chat stream without a reason ends as tool_use, and as STOP for Gemini clients", async () => {
     const called = { index: 0, id: "call_1", type: "function", function: { name: "f", arguments: "{}" } }
     upstream.script = (_, reply) => streamed(reply, [chunk({ role: "assistant", tool_calls: [called] }), DONE])
     const message = await anthropic.messages.stream({ ...ask, model: "t/chat" }).finalMessage()
@@ -81,26 +81,26 @@ describe("an answer with a call", () => {
   })
 })
 
-describe("an answer in which nothing is said", () => {
+describe("an empty answer", () => {
   test.each(["MALFORMED_FUNCTION_CALL", "TOO_MANY_TOOL_CALLS", "OTHER"])(
     "an empty answer that Gemini ends with %s is an error that names it, for every client",
     async (finishReason) => {
       upstream.script = ({ path }, reply) =>
         path.includes("stream")
-          ? streamed(reply, [geminiEvent(said([], finishReason))])
-          : reply.json(said([], finishReason))
-      const told = expect.objectContaining({ status: 503, message: expect.stringContaining(finishReason) })
-      expect(await raised(anthropic.messages.create(ask))).toEqual(told)
-      expect(await raised(anthropic.messages.stream(ask).finalMessage())).toEqual(told)
+          ? streamed(reply, [geminiEvent(geminiBody([], finishReason))])
+          : reply.json(geminiBody([], finishReason))
+      const expected = expect.objectContaining({ status: 503, message: expect.stringContaining(finishReason) })
+      expect(await raised(anthropic.messages.create(ask))).toEqual(expected)
+      expect(await raised(anthropic.messages.stream(ask).finalMessage())).toEqual(expected)
       const { messages } = ask
-      expect(await raised(openai.chat.completions.create({ model: "t/gemini", messages }))).toEqual(told)
-      expect(await raised(openai.responses.create({ model: "t/gemini", input: "Hi" }))).toEqual(told)
+      expect(await raised(openai.chat.completions.create({ model: "t/gemini", messages }))).toEqual(expected)
+      expect(await raised(openai.responses.create({ model: "t/gemini", input: "Hi" }))).toEqual(expected)
     },
   )
 
   test("a stream with nothing but thoughts ends in an error frame", async () => {
-    const thought = geminiEvent(said([{ text: "hm", thought: true }]))
-    upstream.script = (_, reply) => streamed(reply, [thought, geminiEvent(said([], "MALFORMED_FUNCTION_CALL"))])
+    const thought = geminiEvent(geminiBody([{ text: "hm", thought: true }]))
+    upstream.script = (_, reply) => streamed(reply, [thought, geminiEvent(geminiBody([], "MALFORMED_FUNCTION_CALL"))])
     const error = await raised(anthropic.messages.stream(ask).finalMessage())
     expect(String(error)).toContain("MALFORMED_FUNCTION_CALL")
   })
@@ -113,14 +113,14 @@ async function raised(answer: PromiseLike<unknown>): Promise<unknown> {
   )
 }
 
-test("text behind a first reason to stop is not lost", async () => {
+test("text after a first stop reason is not lost", async () => {
   const ran = { toolCall: { toolType: "MCP", id: "1", args: {} } }
   const found = { toolResponse: { toolType: "MCP", id: "1", response: { found: 1 } } }
   upstream.script = (_, reply) =>
     streamed(reply, [
-      geminiEvent(said([ran, found], "STOP")),
-      geminiEvent(said([{ text: "It is " }])),
-      geminiEvent(said([{ text: "sunny." }], "STOP")),
+      geminiEvent(geminiBody([ran, found], "STOP")),
+      geminiEvent(geminiBody([{ text: "It is " }])),
+      geminiEvent(geminiBody([{ text: "sunny." }], "STOP")),
     ])
   const message = await anthropic.messages.stream(ask).finalMessage()
   expect(message.content).toEqual([expect.objectContaining({ type: "text", text: "It is sunny." })])
@@ -135,7 +135,7 @@ test("text behind a first reason to stop is not lost", async () => {
   expect([text, reasons]).toEqual(["It is sunny.", ["stop"]])
 })
 
-test("a call that the provider has run under a name the request does not declare is not the client's", async () => {
+test("a call run by the provider under an undeclared name does not reach the client as its own", async () => {
   const search = {
     type: "custom_tool_call",
     id: "ctc_1",
@@ -157,16 +157,16 @@ test("a call that the provider has run under a name the request does not declare
       ? streamed(reply, itemEvents([search, answer]))
       : reply.json(responseObject("", { output: [search, answer] }))
   }
-  const asked = { ...ask, model: "t/responses" }
-  const message = await anthropic.messages.create(asked)
+  const request = { ...ask, model: "t/responses" }
+  const message = await anthropic.messages.create(request)
   expect(message.content).toEqual([expect.objectContaining({ type: "text", text: "Found." })])
   expect(message.stop_reason).toBe("end_turn")
-  const streamedMessage = await anthropic.messages.stream(asked).finalMessage()
+  const streamedMessage = await anthropic.messages.stream(request).finalMessage()
   expect(streamedMessage.content).toEqual([expect.objectContaining({ type: "text", text: "Found." })])
   expect(streamedMessage.stop_reason).toBe("end_turn")
 })
 
-/** A stream of these items, each told by its begin and its end. */
+/** A stream of these items, each with its start and its end. */
 function itemEvents(output: readonly FinishReasonBody[]): string[] {
   const items = output.flatMap((item, output_index) => [
     { type: "response.output_item.added", members: { output_index, item: { ...item, status: "in_progress" } } },

@@ -1,5 +1,5 @@
-// What an upstream says leaves at once, in whichever protocol: the upstream goes on only when the client has read what it
-// said last, so that a gateway that waits for more waits for ever.
+// Every piece of a stream is forwarded at once, in any pair of protocols: the upstream sends the next piece only after
+// the client has read the last one, so a gateway that buffers would never finish.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createServer } from "node:http"
 import { codecs } from "../../src/protocols.ts"
@@ -7,14 +7,14 @@ import { modelOf, UPSTREAMS, type UpstreamProtocol } from "../matrix/axes.ts"
 import type { ScriptedAnswer } from "../matrix/conversation.ts"
 import { gatewayConfig } from "../matrix/gateway-config.ts"
 import type { EventBytes, UpstreamFormat } from "../matrix/upstreams/upstream-format.ts"
-import { voices } from "../matrix/upstreams/voices.ts"
+import { upstreamFormats } from "../matrix/upstreams/upstream-formats.ts"
 import { members, parsed } from "../matrix/wire.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
 const PATIENCE_MS = 2000
 
-/** What a client has read so far, and who waits for it to read on. */
+/** The text a client has read so far, and the waiters for more. */
 class ReceivedText {
   text = ""
   private readonly waiting = new Set<() => void>()
@@ -24,43 +24,43 @@ class ReceivedText {
     for (const look of this.waiting) look()
   }
 
-  /** Whether the client reads this in time. */
+  /** Whether the client reads this text in time. */
   async within(word: string, patienceMs: number): Promise<boolean> {
     if (this.text.includes(word)) return true
     let look = () => {}
-    const heard = new Promise<boolean>((resolve) => {
+    const received = new Promise<boolean>((resolve) => {
       look = () => this.text.includes(word) && resolve(true)
     })
     this.waiting.add(look)
     const late = Bun.sleep(patienceMs).then(() => false)
-    const result = await Promise.race([heard, late])
+    const result = await Promise.race([received, late])
     this.waiting.delete(look)
     return result
   }
 }
 
 interface EventGate {
-  readonly voice: UpstreamFormat
+  readonly format: UpstreamFormat
   readonly answer: ScriptedAnswer
-  /** By words of the answer, each of which stands in one piece, what must have been read before more is said. */
+  /** For words of the answer, each within one piece, the text that must have been read before the next piece. */
   readonly until: ReadonlyMap<string, string>
-  readonly heard: ReceivedText
+  readonly received: ReceivedText
   readonly late: string[]
   readonly patienceMs?: number
 }
 
-/** An upstream that waits behind each event for its words to be read. */
-function gated({ voice, answer, until, heard, late, patienceMs = PATIENCE_MS }: EventGate): UpstreamScript {
+/** An upstream that waits after each event until its words were read. */
+function gated({ format, answer, until, received, late, patienceMs = PATIENCE_MS }: EventGate): UpstreamScript {
   return async ({ body }, reply) => {
-    const { events } = voice.stream(answer, members(parsed(body.toString())))
+    const { events } = format.stream(answer, members(parsed(body.toString())))
     const waits = new Map(until)
-    reply.stream({ "content-type": voice.contentType })
+    reply.stream({ "content-type": format.contentType })
     for (const event of events) {
       await reply.write(event)
-      for (const [said, word] of waits) {
-        if (!textOf(event).includes(said)) continue
-        waits.delete(said)
-        if (!(await heard.within(word, patienceMs))) late.push(word)
+      for (const [piece, word] of waits) {
+        if (!textOf(event).includes(piece)) continue
+        waits.delete(piece)
+        if (!(await received.within(word, patienceMs))) late.push(word)
       }
     }
     reply.end()
@@ -71,11 +71,11 @@ function textOf(event: EventBytes): string {
   return typeof event === "string" ? event : Buffer.from(event).toString("latin1")
 }
 
-/** Clients of these read a call in one piece, whoever made it: it is told as soon as it is whole. */
+/** Clients of these protocols read a call in one piece: it is sent as soon as it is complete. */
 const READ_CALLS_WHOLE = ["gemini-generate"]
 
 /** Calls may grow side by side there, and none of them ends before the answer does. */
-const ENDS_UNTOLD = ["openai-chat"]
+const ENDS_LATE = ["openai-chat"]
 
 const CALL = "a call's arguments"
 const CITY = ["alpha", "bravo-1", "charlie"]
@@ -86,7 +86,7 @@ const TWO_CALLS: ScriptedAnswer = {
 }
 
 /** Vendors send a few characters at a time, and these words fill such a piece each. */
-const TOLD: Readonly<Record<string, { readonly answer: ScriptedAnswer; readonly words: readonly string[] }>> = {
+const ANSWERS: Readonly<Record<string, { readonly answer: ScriptedAnswer; readonly words: readonly string[] }>> = {
   text: {
     answer: { parts: [{ text: "first--second-third--" }], finish: "stop" },
     words: ["first--", "second-", "third--"],
@@ -149,13 +149,13 @@ const ASKING: Readonly<Record<string, GatedRequest>> = {
 /** Reads a stream as it comes; resolves when it is over. */
 async function listen(
   url: string,
-  { body, key, heard }: { body: object; key: string; heard: ReceivedText },
+  { body, key, received }: { body: object; key: string; received: ReceivedText },
 ): Promise<number> {
   const version = { "anthropic-version": "2023-06-01" }
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", ...version }
   const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })
   const decoder = new TextDecoder()
-  for await (const bytes of response.body ?? []) heard.add(decoder.decode(bytes, { stream: true }))
+  for await (const bytes of response.body ?? []) received.add(decoder.decode(bytes, { stream: true }))
   return response.status
 }
 
@@ -179,7 +179,7 @@ function upstreamOf(protocol: UpstreamProtocol): ScriptedUpstream {
   return upstream
 }
 
-const protocolsSpoken = UPSTREAMS.filter((protocol) => codecs.upstream.has(protocol))
+const upstreamProtocols = UPSTREAMS.filter((protocol) => codecs.upstream.has(protocol))
 
 interface GatedExchange {
   readonly client: string
@@ -193,53 +193,56 @@ async function exchange({
   protocol,
   answer,
   until,
-}: GatedExchange): Promise<{ heard: string; late: string[] }> {
+}: GatedExchange): Promise<{ received: string; late: string[] }> {
   const asking = ASKING[client]
-  if (!asking) throw new Error(`nobody knows how ${client} asks`)
-  const heard = new ReceivedText()
+  if (!asking) throw new Error(`there is no request for ${client}`)
+  const received = new ReceivedText()
   const late: string[] = []
-  upstreamOf(protocol).script = gated({ voice: voices[protocol], answer, until, heard, late })
+  upstreamOf(protocol).script = gated({ format: upstreamFormats[protocol], answer, until, received, late })
   const model = modelOf(protocol)
   const url = gateway.url + asking.path(model)
-  const status = await listen(url, { body: asking.body(model), key: gateway.key, heard })
-  expect([status, heard.text.includes('"error":{')]).toEqual([200, false])
-  return { heard: heard.text, late }
+  const status = await listen(url, { body: asking.body(model), key: gateway.key, received })
+  expect([status, received.text.includes('"error":{')]).toEqual([200, false])
+  return { received: received.text, late }
 }
 
-const readAsSaid = (words: readonly string[]) => new Map(words.map((word) => [word, word]))
+const eachPiece = (words: readonly string[]) => new Map(words.map((word) => [word, word]))
 
-describe.each([...codecs.ingress.keys()])("a client of %s", (client) => {
-  describe.each(protocolsSpoken)("hears from %s", (protocol) => {
-    test.each(Object.entries(TOLD))("%s as it is said", async (what, { answer, words }) => {
-      const isWhole = what === CALL && READ_CALLS_WHOLE.includes(client)
-      const until = readAsSaid(isWhole ? [] : words)
-      const { heard, late } = await exchange({ client, protocol, answer, until })
-      expect(late).toEqual([])
-      for (const word of words) expect(heard).toContain(word)
-    })
+describe.each([...codecs.ingress.keys()])("a stream to a client of %s", (client) => {
+  describe.each(upstreamProtocols)("a stream from an upstream of %s", (protocol) => {
+    test.each(Object.entries(ANSWERS))(
+      "each piece of %s reaches the client before the next is sent",
+      async (what, { answer, words }) => {
+        const isWhole = what === CALL && READ_CALLS_WHOLE.includes(client)
+        const until = eachPiece(isWhole ? [] : words)
+        const { received, late } = await exchange({ client, protocol, answer, until })
+        expect(late).toEqual([])
+        for (const word of words) expect(received).toContain(word)
+      },
+    )
 
-    const isUntold = READ_CALLS_WHOLE.includes(client) && ENDS_UNTOLD.includes(protocol)
-    test.skipIf(isUntold)("a call before the next one is made", async () => {
+    const isLate = READ_CALLS_WHOLE.includes(client) && ENDS_LATE.includes(protocol)
+    test.skipIf(isLate)("a tool call reaches the client before the next one starts", async () => {
       const until = new Map([["get_time", "charlie"]])
       expect((await exchange({ client, protocol, answer: TWO_CALLS, until })).late).toEqual([])
     })
   })
 })
 
-test("who waits for the whole before passing anything on is found out", async () => {
-  const heard = new ReceivedText()
+test("a relay that buffers the whole stream is detected", async () => {
+  const received = new ReceivedText()
   const late: string[] = []
-  const { answer, words } = TOLD.text as (typeof TOLD)[string]
+  const { answer, words } = ANSWERS.text as (typeof ANSWERS)[string]
   const upstream = upstreamOf("openai-chat")
-  const until = readAsSaid(words)
-  upstream.script = gated({ voice: voices["openai-chat"], answer, until, heard, late, patienceMs: 50 })
+  const until = eachPiece(words)
+  upstream.script = gated({ format: upstreamFormats["openai-chat"], answer, until, received, late, patienceMs: 50 })
   const hoarder = createServer(async (_, response) => {
     response.end(await (await fetch(upstream.origin, { method: "POST", body: "{}" })).text())
   })
   await new Promise<void>((resolve) => hoarder.listen(0, "127.0.0.1", resolve))
   const address = hoarder.address()
   const port = address !== null && typeof address === "object" ? address.port : 0
-  await listen(`http://127.0.0.1:${port}/`, { body: {}, key: "", heard })
+  await listen(`http://127.0.0.1:${port}/`, { body: {}, key: "", received })
   hoarder.closeAllConnections()
   await new Promise((resolve) => hoarder.close(resolve))
   expect(late).toEqual([...words])

@@ -1,5 +1,4 @@
-// What Google's own client library raises when something is wrong, the same in each of its versions, and where it may
-// put its key.
+// The errors that Google's own client library raises, the same in each of its versions, and the places of its key.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type { GenerateContentParameters, GoogleGenAI } from "@google/genai"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
@@ -8,7 +7,7 @@ import { KeyFolder } from "../stage/keys.ts"
 import { rejectionOf } from "../stage/rejection-of.ts"
 import { countReportedAttempts } from "../stage/reported-attempts.ts"
 import { ScriptedUpstream } from "../stage/upstream.ts"
-import { GENAI_VERSIONS, toldBy, withOurCode } from "./genai-versions.ts"
+import { errorDetails, GENAI_VERSIONS, withOurCode } from "./genai-versions.ts"
 
 const HI = { model: "test/model", contents: "hi" }
 const BODY = JSON.stringify({ contents: [{ role: "user", parts: [{ text: "hi" }] }] })
@@ -41,15 +40,15 @@ for (const version of GENAI_VERSIONS) {
       client = connect(keys.whole)
     })
 
-    const expectError = async (asked: PromiseLike<unknown>, status: number) => {
-      const error = await rejectionOf(asked)
+    const expectError = async (call: PromiseLike<unknown>, status: number) => {
+      const error = await rejectionOf(call)
       expect(error).toBeInstanceOf(version.ApiError)
       expect(error).toMatchObject({ status })
-      return toldBy(error)
+      return errorDetails(error)
     }
 
     describe("an answer", () => {
-      test("an answer comes back whole, under the name the caller gave the model", async () => {
+      test("an answer arrives whole, under the caller's name for the model", async () => {
         const answer = await client.models.generateContent(HI)
         expect(answer).toMatchObject({ ...geminiResponse("Hello.", "STOP"), modelVersion: "test/model" })
         const { path, headers, head } = upstream.lastRequest()
@@ -58,20 +57,20 @@ for (const version of GENAI_VERSIONS) {
         expect(head).not.toContain(keys.whole)
       })
 
-      test("an answer of the prefix in the specification is the same", async () => {
+      test("an answer at the specification's prefix is the same", async () => {
         const httpOptions = { baseUrl: `${gateway.url}/genapi` }
         const neutral = new version.GoogleGenAI({ apiKey: keys.whole, httpOptions })
         expect((await neutral.models.generateContent(HI)).text).toBe("Hello.")
       })
 
-      test("an answer of a count comes back as it is", async () => {
+      test("a token count arrives unchanged", async () => {
         upstream.script = (_, reply) => reply.json({ totalTokens: 7 })
         expect((await client.models.countTokens(HI)).totalTokens).toBe(7)
         expect(upstream.lastRequest().path).toBe("/v1beta/models/upstream-model:countTokens")
       })
     })
 
-    describe("the key", () => {
+    describe("the API key", () => {
       const opensNothing = [
         ["is invalid", () => `trv_${"0".repeat(49)}`, "invalid_api_key"],
         ["is one of the vendor's own", () => "AIzaSyA-abc", "invalid_api_key"],
@@ -79,20 +78,20 @@ for (const version of GENAI_VERSIONS) {
         ["was revoked", () => keys.revoked, "revoked_api_key"],
       ] as const
       for (const [what, key, code] of opensNothing) {
-        test(`the key that ${what} is an ApiError of status 401`, async () => {
-          const told = await expectError(connect(key()).models.generateContent(HI), 401)
-          expect(told).toMatchObject({ code, type: "authentication_error", status: "UNAUTHENTICATED" })
+        test(`an API key that ${what} raises an ApiError of status 401`, async () => {
+          const error = await expectError(connect(key()).models.generateContent(HI), 401)
+          expect(error).toMatchObject({ code, type: "authentication_error", status: "UNAUTHENTICATED" })
           expect(upstream.requests).toHaveLength(0)
         })
       }
 
-      test("the key whose scope lacks the model is an ApiError of status 403", async () => {
-        const told = await expectError(connect(keys.narrow).models.generateContent(HI), 403)
-        expect(told).toMatchObject({ code: "model_not_allowed", status: "PERMISSION_DENIED" })
+      test("an API key whose scope lacks the model raises an ApiError of status 403", async () => {
+        const error = await expectError(connect(keys.narrow).models.generateContent(HI), 403)
+        expect(error).toMatchObject({ code: "model_not_allowed", status: "PERMISSION_DENIED" })
         expect(upstream.requests).toHaveLength(0)
       })
 
-      test("the key whose scope lacks a model does not find it, either", async () => {
+      test("an API key does not find a model outside its scope", async () => {
         const narrow = connect(keys.narrow)
         await expectError(narrow.models.get({ model: "test/model" }), 404)
         expect((await narrow.models.list()).page).toEqual([])
@@ -102,44 +101,44 @@ for (const version of GENAI_VERSIONS) {
     describe("a request", () => {
       const refused: readonly [string, Partial<GenerateContentParameters>, { code: string; names: string }][] = [
         ["with a value out of bounds", { config: { temperature: 2.1 } }, invalid("generationConfig.temperature")],
-        ["with no room for an answer", { config: { maxOutputTokens: 0 } }, invalid("generationConfig.maxOutputTokens")],
+        ["with an output limit of 0", { config: { maxOutputTokens: 0 } }, invalid("generationConfig.maxOutputTokens")],
         ["with an unknown role", { contents: [{ role: "boss", parts: [{ text: "" }] }] }, invalid("contents[0].role")],
         ["for another's cache", { config: { cachedContent: "cachedContents/1" } }, unsupported("cachedContent")],
         ["for another's file", { contents: [fileContent()] }, unsupported("contents[0].parts[0].fileData.fileUri")],
       ]
       for (const [what, members, { code, names }] of refused) {
-        test(`${what} is an ApiError of status 400 that names ${names}`, async () => {
-          const told = await expectError(client.models.generateContent({ ...HI, ...members }), 400)
-          expect(told.message).toContain(names)
-          expect(told).toMatchObject({ code, type: "invalid_request_error", status: "INVALID_ARGUMENT" })
+        test(`a request ${what} raises an ApiError of status 400 that names ${names}`, async () => {
+          const error = await expectError(client.models.generateContent({ ...HI, ...members }), 400)
+          expect(error.message).toContain(names)
+          expect(error).toMatchObject({ code, type: "invalid_request_error", status: "INVALID_ARGUMENT" })
           expect(upstream.requests).toHaveLength(0)
         })
       }
 
-      test("a request for an unknown model is an ApiError of status 404 that names it", async () => {
-        const told = await expectError(client.models.generateContent({ ...HI, model: "no/such" }), 404)
-        expect(told.message).toContain("no/such")
-        expect(told).toMatchObject({ code: "model_not_found", type: "not_found_error", status: "NOT_FOUND" })
+      test("a request for an unknown model raises an ApiError of status 404 that names it", async () => {
+        const error = await expectError(client.models.generateContent({ ...HI, model: "no/such" }), 404)
+        expect(error.message).toContain("no/such")
+        expect(error).toMatchObject({ code: "model_not_found", type: "not_found_error", status: "NOT_FOUND" })
       })
 
-      test("a request that is refused streams nothing: the error comes before any chunk", async () => {
-        const told = await expectError(client.models.generateContentStream({ ...HI, model: "no/such" }), 404)
-        expect(told).toMatchObject({ code: "model_not_found" })
+      test("a rejected stream request raises its error before any chunk", async () => {
+        const error = await expectError(client.models.generateContentStream({ ...HI, model: "no/such" }), 404)
+        expect(error).toMatchObject({ code: "model_not_found" })
       })
 
-      test("a request to count tokens is checked as the call it counts for", async () => {
-        const told = await expectError(client.models.countTokens({ ...HI, model: "no/such" }), 404)
-        expect(told).toMatchObject({ code: "model_not_found" })
+      test("a request to count tokens is checked like the call it counts for", async () => {
+        const error = await expectError(client.models.countTokens({ ...HI, model: "no/such" }), 404)
+        expect(error).toMatchObject({ code: "model_not_found" })
       })
 
-      test("a request for a model that is not there is an ApiError of status 404", async () => {
-        const told = await expectError(client.models.get({ model: "no/such" }), 404)
-        expect(told).toMatchObject({ code: "resource_not_found", status: "NOT_FOUND" })
+      test("retrieving an unknown model raises an ApiError of status 404", async () => {
+        const error = await expectError(client.models.get({ model: "no/such" }), 404)
+        expect(error).toMatchObject({ code: "resource_not_found", status: "NOT_FOUND" })
       })
     })
 
     describe("an upstream", () => {
-      test("an upstream that refuses the request is an ApiError of status 400 in the upstream's words", async () => {
+      test("an upstream's rejection raises an ApiError of status 400 with the upstream's message", async () => {
         const message = "* GenerateContentRequest.tools[0].function_declarations[0].name: Invalid function name."
         upstream.script = (_, reply) => reply.json({ error: { code: 400, message, status: "INVALID_ARGUMENT" } }, 400)
         expect(await expectError(client.models.generateContent(HI), 400)).toMatchObject({ message })
@@ -150,23 +149,23 @@ for (const version of GENAI_VERSIONS) {
         ["is overloaded", 503, "UNAVAILABLE", "upstream_unavailable"],
         ["fails", 500, "INTERNAL", "upstream_unavailable"],
         ["refuses the gateway's credential", 400, "API_KEY_INVALID", "upstream_unavailable"],
-        ["limits us", 429, "RESOURCE_EXHAUSTED", "upstream_rate_limited"],
+        ["limits the gateway", 429, "RESOURCE_EXHAUSTED", "upstream_rate_limited"],
       ] as const
       for (const [what, status, word, code] of failures) {
-        test(`an upstream that ${what} is not called again by the client, which raises an ApiError of status 503`, async () => {
+        test(`an upstream that ${what} is not retried by the client, which raises an ApiError of status 503`, async () => {
           const message = status === 400 ? "API key not valid. 4711" : "4711"
           upstream.script = (_, reply) => reply.json({ error: { code: status, message, status: word } }, status)
-          const told = await expectError(client.models.generateContent(HI), 503)
-          expect(JSON.stringify(told)).not.toContain("4711")
-          expect(told).toMatchObject({ code, type: "service_unavailable_error", status: "UNAVAILABLE" })
-          expect(upstream.requests).toHaveLength(countReportedAttempts(told))
+          const error = await expectError(client.models.generateContent(HI), 503)
+          expect(JSON.stringify(error)).not.toContain("4711")
+          expect(error).toMatchObject({ code, type: "service_unavailable_error", status: "UNAVAILABLE" })
+          expect(upstream.requests).toHaveLength(countReportedAttempts(error))
         })
       }
     })
   })
 }
 
-describe("the key", () => {
+describe("the API key in any header", () => {
   const url = (query = "") => `${gateway.url}/gemini/v1beta/models/test/model:generateContent${query}`
   const post = (query: string, headers: Record<string, string>) =>
     fetch(url(query), { method: "POST", headers: { "content-type": "application/json", ...headers }, body: BODY })
@@ -176,9 +175,9 @@ describe("the key", () => {
     ["in x-goog-api-key", () => ["", { "x-goog-api-key": keys.whole }]],
     ["in x-gen-api-key", () => ["", { "x-gen-api-key": keys.whole }]],
     ["as a bearer", () => ["", { authorization: `Bearer ${keys.whole}` }]],
-    ["in the query and a header, being the same", () => [`?key=${keys.whole}`, { "x-goog-api-key": keys.whole }]],
+    ["in the query and a header if they are equal", () => [`?key=${keys.whole}`, { "x-goog-api-key": keys.whole }]],
   ]
-  test.each(accepted)("the key may come %s, and goes to no upstream", async (_, sent) => {
+  test.each(accepted)("the API key is accepted %s, and is not forwarded", async (_, sent) => {
     expect((await post(...sent())).status).toBe(200)
     const { head, path } = upstream.lastRequest()
     expect(head).not.toContain(keys.whole)
@@ -191,21 +190,21 @@ describe("the key", () => {
     ["two headers", () => ["", { "x-gen-api-key": "other", "x-goog-api-key": keys.whole }]],
     ["two in the query", () => [`?key=${keys.whole}&key=other`, {}]],
   ]
-  test.each(contradictory)("sent twice and differently is 400: %s", async (_, sent) => {
+  test.each(contradictory)("two different API keys are rejected with 400: %s", async (_, sent) => {
     const response = await post(...sent())
     expect(response.status).toBe(400)
     expect(await errorIn(response)).toMatchObject({ code: "invalid_parameter", status: "INVALID_ARGUMENT" })
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test("the key that is missing is 401", async () => {
+  test("a missing API key is 401", async () => {
     const response = await post("", {})
     expect(response.status).toBe(401)
     expect(await errorIn(response)).toMatchObject({ code: "missing_api_key", status: "UNAUTHENTICATED" })
   })
 })
 
-describe("the path", () => {
+describe("the path of a method", () => {
   test.each([
     "/gemini/v1beta/models/test/model",
     "/gemini/v1beta/models/test%2Fmodel",
@@ -215,14 +214,14 @@ describe("the path", () => {
     "/gemini/v1/models/test/model",
     "/gemini/v1beta/v1beta/models/test/model",
     "/genapi/v1beta/models/test/model",
-  ])("%s:generateContent names the model", async (path) => {
+  ])("the path %s:generateContent names the model", async (path) => {
     const headers = { "x-goog-api-key": keys.whole, "content-type": "application/json" }
     const response = await fetch(`${gateway.url}${path}:generateContent`, { method: "POST", headers, body: BODY })
     expect(response.status).toBe(200)
     expect(await response.json()).toMatchObject({ modelVersion: "test/model" })
   })
 
-  test("the path with an unknown method is 404 in the vendor's shape", async () => {
+  test("a path with an unknown method is 404 in the vendor's shape", async () => {
     const headers = { "x-goog-api-key": keys.whole, "content-type": "application/json" }
     const url = `${gateway.url}/gemini/v1beta/models/test/model:doSomething`
     const response = await fetch(url, { method: "POST", headers, body: BODY })

@@ -1,5 +1,5 @@
-// Streams that fail after they began, as Google's own client library sees them. The protocol has no terminal event, so a
-// clean end is always read as success: what came before is delivered, then the client's own error is raised.
+// Streams that fail after they started, read by Google's own client library. The protocol has no terminal event, so a
+// clean end is read as success: the client delivers the text so far, then raises its own error.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type { GoogleGenAI } from "@google/genai"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
@@ -7,7 +7,7 @@ import { geminiEvent, geminiHalf, geminiResponse, geminiWords } from "../stage/g
 import { rejectionOf } from "../stage/rejection-of.ts"
 import { countReportedAttempts } from "../stage/reported-attempts.ts"
 import { ScriptedUpstream, streams, streamsThen, type UpstreamScript } from "../stage/upstream.ts"
-import { GENAI_VERSIONS, toldBy } from "./genai-versions.ts"
+import { errorDetails, GENAI_VERSIONS } from "./genai-versions.ts"
 
 const HI = { model: "test/model", contents: "hi" }
 let upstream: ScriptedUpstream
@@ -28,7 +28,7 @@ afterAll(async () => {
 const half = geminiHalf("The quick")
 const unavailable = { error: { code: 503, message: "The model is overloaded. 4711", status: "UNAVAILABLE" } }
 
-/** Apart from what was said before: the client reads no error in the midst of other bytes. */
+/** Sent separately: the client reads no error among other bytes. */
 const goesOnWith = (text: string): UpstreamScript =>
   streamsThen(half, async (reply) => {
     await reply.write(text)
@@ -56,7 +56,7 @@ for (const version of GENAI_VERSIONS) {
     })
 
     describe("a stream", () => {
-      test("a stream that ends well is whole", async () => {
+      test("a stream with a clean end is complete", async () => {
         upstream.script = streams(geminiWords("The quick brown fox"))
         let text = ""
         for await (const chunk of await client.models.generateContentStream(HI)) text += chunk.text ?? ""
@@ -64,7 +64,7 @@ for (const version of GENAI_VERSIONS) {
         expect(upstream.lastRequest().path).toBe("/v1beta/models/upstream-model:streamGenerateContent?alt=sse")
       })
 
-      test("a stream that closes as other hosts do is whole all the same", async () => {
+      test("a stream that other hosts end differently is complete as well", async () => {
         upstream.script = streams([": a comment\n\n", ...geminiWords("The quick"), "data: [DONE]\n\n"])
         let text = ""
         for await (const chunk of await client.models.generateContentStream(HI)) text += chunk.text ?? ""
@@ -72,7 +72,7 @@ for (const version of GENAI_VERSIONS) {
       })
 
       for (const [what, script] of FAILURES) {
-        test(`${what} raises an ApiError after the text that came`, async () => {
+        test(`a stream ${what} raises an ApiError after the text that arrived`, async () => {
           upstream.script = script
           let text = ""
           const reading = (async () => {
@@ -81,8 +81,8 @@ for (const version of GENAI_VERSIONS) {
           const error = await rejectionOf(reading)
           expect(error).toBeInstanceOf(version.ApiError)
           expect(error).toMatchObject({ status: 503 })
-          expect(JSON.stringify(toldBy(error))).not.toContain("4711")
-          expect(toldBy(error)).toMatchObject({
+          expect(JSON.stringify(errorDetails(error))).not.toContain("4711")
+          expect(errorDetails(error)).toMatchObject({
             code: "upstream_unavailable",
             status: "UNAVAILABLE",
             details: [{ reason: "upstream_unavailable" }],
@@ -92,7 +92,7 @@ for (const version of GENAI_VERSIONS) {
         })
       }
 
-      test("a stream that fails leaves no answer in a chat's history", async () => {
+      test("a failed stream leaves no answer in a chat's history", async () => {
         upstream.script = streamsThen(half, (reply) => reply.cut("reset"))
         const chat = client.chats.create({ model: "test/model" })
         const reading = (async () => {
@@ -103,11 +103,11 @@ for (const version of GENAI_VERSIONS) {
       })
 
       const atOnce: readonly [string, UpstreamScript][] = [
-        ["right behind its text", streams([...half, JSON.stringify(unavailable)])],
+        ["right after its text", streams([...half, JSON.stringify(unavailable)])],
         ["in one piece with its text", streams([half.join("") + JSON.stringify(unavailable)])],
       ]
       for (const [what, script] of atOnce) {
-        test(`a stream that fails ${what}, and is read late, raises an error and loses nothing of the text`, async () => {
+        test(`a stream that fails ${what}, read late, raises an error and loses no text`, async () => {
           upstream.script = script
           const stream = await client.models.generateContentStream(HI)
           await Bun.sleep(300)
@@ -115,7 +115,7 @@ for (const version of GENAI_VERSIONS) {
           const reading = (async () => {
             for await (const chunk of stream) text += chunk.text ?? ""
           })()
-          // Where both came in one read it cannot tell that this is an error of the API's, only that it is one.
+          // If both arrive in one read, it cannot recognise the error as the API's, only as an error.
           expect(await rejectionOf(reading)).toBeInstanceOf(Error)
           expect(text).toBe("The quick")
         })
@@ -128,20 +128,20 @@ for (const version of GENAI_VERSIONS) {
         ["with a status", (_, reply) => reply.json([unavailable], 503)],
       ]
       for (const [what, script] of early) {
-        test(`a stream that fails ${what} is an ApiError of status 503, and no stream begins`, async () => {
+        test(`a stream that fails ${what} raises an ApiError of status 503 before the stream starts`, async () => {
           upstream.script = script
           const error = await rejectionOf(client.models.generateContentStream(HI))
           expect(error).toBeInstanceOf(version.ApiError)
           expect(error).toMatchObject({ status: 503 })
-          expect(toldBy(error)).toMatchObject({ code: "upstream_unavailable", status: "UNAVAILABLE" })
-          expect(upstream.requests).toHaveLength(countReportedAttempts(toldBy(error)))
+          expect(errorDetails(error)).toMatchObject({ code: "upstream_unavailable", status: "UNAVAILABLE" })
+          expect(upstream.requests).toHaveLength(countReportedAttempts(errorDetails(error)))
         })
       }
     })
   })
 }
 
-describe("an array", () => {
+describe("a stream in array form", () => {
   const ask = async () => {
     const response = await fetch(`${gateway.url}/gemini/v1beta/models/test/model:streamGenerateContent`, {
       method: "POST",
@@ -152,7 +152,7 @@ describe("an array", () => {
     return JSON.parse(await response.text())
   }
 
-  test("an array that ends well holds the whole answer", async () => {
+  test("an array with a clean end holds the whole answer", async () => {
     upstream.script = streams(geminiWords("The quick"))
     expect(await ask()).toEqual([
       { ...geminiResponse("The"), modelVersion: "test/model" },
@@ -161,7 +161,7 @@ describe("an array", () => {
   })
 
   for (const [what, script] of FAILURES) {
-    test(`an array of a stream ${what} ends in the error, and is still an array`, async () => {
+    test(`an array of a stream ${what} ends in the error and is still an array`, async () => {
       upstream.script = script
       const elements = await ask()
       expect(elements).toHaveLength(3)

@@ -39,8 +39,8 @@ export function asking(client: () => GoogleGenAI, model: string) {
   }
 }
 
-/** What this client made of an error's body: it keeps the JSON as its message. */
-export function toldBy(error: unknown): { code?: unknown; status?: unknown; message?: unknown } {
+/** The error's body: this client keeps the JSON as its message. */
+export function errorDetails(error: unknown): { code?: unknown; status?: unknown; message?: unknown } {
   const message = error instanceof Error ? error.message : ""
   return withOurCode(JSON.parse(message.slice(message.indexOf("{"))).error)
 }

@@ -94,7 +94,7 @@ async function withGateway(
 const ask = (gateway: RunningGateway) => () =>
   gateway.chat({ model: "test/model", messages: [{ role: "user", content: "hi" }] })
 
-const sentToken = () => cloud.asked("/v1").at(-1)?.headers.authorization
+const sentToken = () => cloud.requestsTo("/v1").at(-1)?.headers.authorization
 
 async function check({ file, environment = {} }: GoogleStartOptions) {
   writeFileSync(join(folder, "trivium.yaml"), config(file))
@@ -105,14 +105,14 @@ async function check({ file, environment = {} }: GoogleStartOptions) {
 }
 
 describe("workload identity", () => {
-  test("exchanges the token of a file, once for fifty calls, and anew when the file has changed", async () => {
+  test("workload identity exchanges the token of a file once for fifty calls, and again after the file has changed", async () => {
     const token = write("subject", "subject-token-1\n")
     const file = write("external.json", externalAccount({ file: token }))
     const short: UpstreamScript = (_, reply) => reply.json({ access_token: "ya29.short", expires_in: 20 })
     await withGateway({ file }, async (gateway) => {
       expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
       expect(sentToken()).toBe("Bearer ya29.exchanged")
-      expect(cloud.asked("/sts").map(formOf)).toEqual([
+      expect(cloud.requestsTo("/sts").map(formOf)).toEqual([
         {
           grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
           audience: AUDIENCE,
@@ -130,7 +130,7 @@ describe("workload identity", () => {
         await statusesOf(1, ask(gateway))
         expect(
           cloud
-            .asked("/sts")
+            .requestsTo("/sts")
             .slice(1)
             .map((request) => formOf(request).subject_token),
         ).toEqual(["subject-token-1", "subject-token-2"])
@@ -138,7 +138,7 @@ describe("workload identity", () => {
     )
   })
 
-  test("exchanges the token of an address for that of a service account", async () => {
+  test("workload identity exchanges the token of an address for that of a service account", async () => {
     const source = {
       url: `${cloud.origin}/subject`,
       headers: { "x-sent": "yes" },
@@ -152,12 +152,12 @@ describe("workload identity", () => {
     await withGateway({ environment: { GOOGLE_APPLICATION_CREDENTIALS: file } }, async (gateway) => {
       expect(await statusesOf(1, ask(gateway))).toEqual([200])
       expect(sentToken()).toBe("Bearer ya29.impersonated")
-      expect(cloud.asked("/impersonate")[0]).toMatchObject({
+      expect(cloud.requestsTo("/impersonate")[0]).toMatchObject({
         method: "POST",
         headers: { authorization: "Bearer ya29.exchanged" },
       })
       const body = (request: ReceivedRequest | undefined) => JSON.parse(request?.body.toString() ?? "{}")
-      expect(body(cloud.asked("/impersonate")[0])).toEqual({ scope: [SCOPE], lifetime: "2800s" })
+      expect(body(cloud.requestsTo("/impersonate")[0])).toEqual({ scope: [SCOPE], lifetime: "2800s" })
     })
     expect(await check({ file })).toMatchObject({
       code: 0,
@@ -180,7 +180,7 @@ describe("workload identity", () => {
     ["a command", { executable: { command: "run" } }, {}, 'needs a "file" or a "url"; AWS'],
     ["an open address", { url: "http://example.com" }, {}, '"url" is neither https nor on this machine'],
     ["an open exchange", { file: "f" }, { token_url: "http://example.com" }, '"token_url" is neither https nor on'],
-  ])("that asks %s is refused with the configuration", async (_, source, more, message) => {
+  ])("a workload identity that uses %s is rejected with the configuration", async (_, source, more, message) => {
     writeFileSync(join(folder, "trivium.yaml"), config(write("wrong.json", externalAccount(source, more))))
     const { code, stdout } = await runCommand(["check", "--json"], { folder })
     expect(code).toBe(1)
@@ -188,12 +188,12 @@ describe("workload identity", () => {
   })
 })
 
-test("a person's own credential is exchanged for a token", async () => {
+test("a user's own credential is exchanged for a token", async () => {
   const file = write("user.json", user())
   await withGateway({ file }, async (gateway) => {
     expect(await statusesOf(1, ask(gateway))).toEqual([200])
     expect(sentToken()).toBe("Bearer ya29.of-user")
-    expect(cloud.asked("/token").map(formOf)).toEqual([
+    expect(cloud.requestsTo("/token").map(formOf)).toEqual([
       {
         grant_type: "refresh_token",
         client_id: "client",
@@ -207,24 +207,24 @@ test("a person's own credential is exchanged for a token", async () => {
 describe("the metadata server", () => {
   const environment = () => ({ GCE_METADATA_HOST: cloud.authority })
 
-  test("the metadata server gives the token where no file is named", async () => {
+  test("the metadata server provides the token if no file is configured", async () => {
     await withGateway({ environment: environment() }, async (gateway) => {
       expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
       expect(sentToken()).toBe("Bearer ya29.metadata")
-      expect(cloud.asked("/computeMetadata").map(({ method, path }) => [method, path])).toEqual([
+      expect(cloud.requestsTo("/computeMetadata").map(({ method, path }) => [method, path])).toEqual([
         ["GET", METADATA_PATH],
       ])
     })
     expect(await check({ environment: environment() })).toMatchObject({ code: 0, source: "metadata server" })
   })
 
-  test("the metadata server that cannot be reached fails the call with 503, is reported with what to do, and asked again soon", async () => {
+  test("an unreachable metadata server fails the call with 503, is reported with the remedy, and is retried soon", async () => {
     const down: UpstreamScript = (_, reply) => reply.cut("reset")
     await withGateway({ environment: environment() }, async (gateway) => {
       await cloud.during({ [METADATA_PATH]: down }, async () => {
-        const before = cloud.asked(METADATA_PATH).length
+        const before = cloud.requestsTo(METADATA_PATH).length
         expect(await statusesOf(20, ask(gateway))).toEqual(Array.from({ length: 20 }, () => 503))
-        expect(cloud.asked(METADATA_PATH).length - before).toBeLessThan(20)
+        expect(cloud.requestsTo(METADATA_PATH).length - before).toBeLessThan(20)
       })
       await answersWith(200, ask(gateway))
       expect(gateway.logged("credential-not-obtained")[0]?.reason).toMatch(

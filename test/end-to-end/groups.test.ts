@@ -1,4 +1,4 @@
-// Groups and the wishes of the `provider` object, through a gateway.
+// Groups and the options of the `provider` object, through a gateway.
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { InProcessGateway } from "../stage/in-process.ts"
 
@@ -22,27 +22,27 @@ groups:
 })
 afterAll(() => gateway.stop())
 
-async function askedFor(model: string, provider?: object) {
+async function requestModel(model: string, provider?: object) {
   const answer = await gateway.chat({ model, messages: [{ role: "user", content: "Hi" }], provider })
   const { headers, status } = answer
   const { error } = (await answer.json()) as { error?: { code: string; param: string; message: string } }
   return { status, from: `${headers.get("x-gateway-model")} at ${headers.get("x-gateway-provider")}`, error }
 }
 
-test("a group is a model whose targets are other models, chosen between by its strategy", async () => {
-  expect(await askedFor("auto/any")).toMatchObject({ status: 200, from: "t/small at cheap" })
-  expect(await askedFor("t/large")).toMatchObject({ status: 200, from: "t/large at dear" })
+test("a group selects between its models by its strategy", async () => {
+  expect(await requestModel("auto/any")).toMatchObject({ status: 200, from: "t/small at cheap" })
+  expect(await requestModel("t/large")).toMatchObject({ status: 200, from: "t/large at dear" })
 })
 
-test("options decide where a request goes", async () => {
-  expect((await askedFor("t/large", { routing: "cost" })).from).toBe("t/large at cheap")
-  expect((await askedFor("t/large", { order: ["cheap"] })).from).toBe("t/large at cheap")
-  expect((await askedFor("t/large", { ignore: ["dear"] })).from).toBe("t/large at cheap")
-  expect((await askedFor("t/large", { max_price: { prompt: 2 } })).from).toBe("t/large at cheap")
+test("the `provider` options select the target", async () => {
+  expect((await requestModel("t/large", { routing: "cost" })).from).toBe("t/large at cheap")
+  expect((await requestModel("t/large", { order: ["cheap"] })).from).toBe("t/large at cheap")
+  expect((await requestModel("t/large", { ignore: ["dear"] })).from).toBe("t/large at cheap")
+  expect((await requestModel("t/large", { max_price: { prompt: 2 } })).from).toBe("t/large at cheap")
 })
 
-test("who rules everybody out is told so", async () => {
-  const { status, error } = await askedFor("t/large", { only: ["nobody"] })
+test("a request whose options exclude every provider is rejected", async () => {
+  const { status, error } = await requestModel("t/large", { only: ["nobody"] })
   expect([status, error?.code, error?.param]).toEqual([400, "model_not_found", "provider"])
   expect(error?.message).toContain("dear (only), cheap (only)")
 })

@@ -1,4 +1,4 @@
-// Headers are lists of what may pass, in both directions; and what the door says before anything is routed.
+// Headers pass by allow lists in both directions; checks before routing; status 404 and 405.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { gzipSync } from "node:zlib"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
@@ -36,7 +36,7 @@ function words(): void {
   }
 }
 
-/** What an upstream says of the gateway's account there. */
+/** Headers of the upstream about the gateway's account. */
 const PRIVATE = {
   "openai-organization": "org-4711",
   "openai-project": "proj-4711",
@@ -68,7 +68,7 @@ describe("every answer has a request id of its own", () => {
     ["a body too large", 413, () => gateway.chat(new Uint8Array(32 * 1024 * 1024 + 1))],
     ["a failed upstream", 503, failed],
   ]
-  test.each(requests)("%s (%p)", async (_, status, send) => {
+  test.each(requests)("the request id is in every answer: %s (%p)", async (_, status, send) => {
     const responses = [await send(), await send()]
     const ids = responses.map((response) => response.headers.get("x-request-id"))
     expect(responses.map((response) => response.status)).toEqual([status, status])
@@ -76,7 +76,7 @@ describe("every answer has a request id of its own", () => {
     for (const id of ids) expect(id).toMatch(/^[\w-]{8,64}$/)
   })
 
-  test("a stream, too; and it is the one in the log", async () => {
+  test("the request id of a stream is the one in the log", async () => {
     words()
     const response = await gateway.chat({ ...HI, stream: true })
     await response.text()
@@ -86,7 +86,7 @@ describe("every answer has a request id of its own", () => {
     expect(gateway.logged("exchange").map((line) => line.request_id)).toContain(id)
   })
 
-  test("the caller does not choose it", async () => {
+  test("a caller cannot choose the request id", async () => {
     const response = await post({ "content-type": "application/json", "x-request-id": "chosen" })
     expect(response.headers.get("x-request-id")).not.toBe("chosen")
   })
@@ -101,7 +101,7 @@ describe("every answer has a request id of its own", () => {
   }
 })
 
-describe("towards the client", () => {
+describe("headers to the client", () => {
   const OURS = [
     ...["x-request-id", "x-gateway-model", "x-gateway-provider", "x-gateway-attempts"],
     ...["x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
@@ -112,7 +112,7 @@ describe("towards the client", () => {
     return [...headers.keys()].filter((name) => !OF_HTTP.includes(name)).sort()
   }
 
-  test("an answer says where it came from, and nothing the upstream said of itself", async () => {
+  test("an answer names its provider and repeats no header of the upstream", async () => {
     upstream.script = (_, reply) => reply.json(completion("Hello."), 200, PRIVATE)
     const { headers } = await gateway.chat(HI)
     expect(names(headers)).toEqual([...OURS, "x-gateway-cost"].sort())
@@ -123,7 +123,7 @@ describe("towards the client", () => {
     expect(JSON.stringify([...headers])).not.toContain("4711")
   })
 
-  test("a stream has the same headers, and its cache-control has no-cache", async () => {
+  test("a stream has the same headers, and its cache-control contains no-cache", async () => {
     words()
     const { headers } = await gateway.chat({ ...HI, stream: true })
     expect(names(headers)).toEqual([...OURS, "cache-control", "x-accel-buffering"].sort())
@@ -132,7 +132,7 @@ describe("towards the client", () => {
     expect(JSON.stringify([...headers])).not.toContain("4711")
   })
 
-  test("an error says where it came from, and repeats nothing the upstream said of itself", async () => {
+  test("an error names its provider and repeats no header of the upstream", async () => {
     upstream.script = (_, reply) => reply.json({ error: { message: "4711" } }, 500, PRIVATE)
     const response = await gateway.chat(HI)
     expect(names(response.headers)).toEqual([...OURS, "x-should-retry"].sort())
@@ -140,7 +140,7 @@ describe("towards the client", () => {
   })
 })
 
-describe("towards the upstream", () => {
+describe("headers to the upstream", () => {
   const CALLERS = {
     cookie: "session=caller-4711",
     "openai-organization": "caller-4711",
@@ -170,7 +170,7 @@ describe("towards the upstream", () => {
     "user-agent",
   ]
 
-  test.each([false, true])("towards the upstream go only the gateway's own headers (stream: %p)", async (stream) => {
+  test.each([false, true])("the upstream receives only the gateway's own headers (stream: %p)", async (stream) => {
     if (stream) words()
     const body = JSON.stringify({ ...HI, stream })
     const own = { "content-type": "application/json; charset=utf-8", "idempotency-key": `caller-4711-${stream}` }
@@ -191,7 +191,7 @@ describe("towards the upstream", () => {
     expect(head).toStartWith("POST /v1/chat/completions HTTP/1.1\r\n")
   })
 
-  test("towards the upstream goes no query of the caller's", async () => {
+  test("the upstream receives no query of the caller's", async () => {
     const response = await fetch(`${gateway.url}/v1/chat/completions?beta=true&key=x`, {
       method: "POST",
       headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
@@ -202,7 +202,7 @@ describe("towards the upstream", () => {
   })
 })
 
-describe("the body's type", () => {
+describe("the content type", () => {
   test.each([
     "application/json",
     "application/json; charset=utf-8",
@@ -210,7 +210,7 @@ describe("the body's type", () => {
     "Application/JSON",
     "application/vnd.x+json",
     "application/vnd.api+json; version=2",
-  ])("%p is accepted", async (type) => {
+  ])("the content type %p is accepted", async (type) => {
     expect((await post({ "content-type": type })).status).toBe(200)
   })
 
@@ -220,38 +220,38 @@ describe("the body's type", () => {
     "application/x-www-form-urlencoded",
     "application/jsonp",
     "multipart/form-data",
-  ])("%p is refused", async (type) => {
+  ])("the content type %p is rejected", async (type) => {
     const response = await post({ "content-type": type })
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ error: { code: "invalid_content_type" } })
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test("none at all is refused", async () => {
+  test("a missing content type is rejected", async () => {
     const response = await post({}, new TextEncoder().encode(BODY))
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ error: { code: "invalid_content_type" } })
   })
 
-  test.each(["gzip", "br", "x-unknown"])("a body sent as %p is refused", async (encoding) => {
+  test.each(["gzip", "br", "x-unknown"])("a body with content encoding %p is rejected", async (encoding) => {
     const response = await post({ "content-type": "application/json", "content-encoding": encoding }, gzipSync(BODY))
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ error: { code: "invalid_content_type" } })
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test("a body said to be as it is, is accepted", async () => {
+  test("a body with identity encoding is accepted", async () => {
     expect((await post({ "content-type": "application/json", "content-encoding": "identity" })).status).toBe(200)
   })
 })
 
-describe("the key", () => {
+describe("the API key", () => {
   test.each([
     ["no scheme", () => gateway.key],
     ["another scheme", () => `Basic ${btoa(`user:${gateway.key}`)}`],
     ["no key", () => "Bearer "],
     ["two words", () => `Bearer ${gateway.key} ${gateway.key}`],
-  ])("the key with %s is 401", async (_, authorization) => {
+  ])("an API key with %s is 401", async (_, authorization) => {
     const response = await gateway.chat(HI, {
       headers: { authorization: authorization(), "content-type": "application/json" },
     })
@@ -259,7 +259,7 @@ describe("the key", () => {
     expect(await response.json()).toMatchObject({ error: { type: "authentication_error" } })
   })
 
-  test("the key may follow its scheme in any case", async () => {
+  test("the authorization scheme is accepted in any letter case", async () => {
     const headers = { authorization: `bearer ${gateway.key}`, "content-type": "application/json" }
     expect((await gateway.chat(HI, { headers })).status).toBe(200)
   })
@@ -269,7 +269,7 @@ describe("the key", () => {
     ["once wrong and once right", (key) => ["wrong", key]],
     ["twice right", (key) => [key, key]],
   ]
-  test.each(twice)("sent %s is 400", async (_, keys) => {
+  test.each(twice)("an API key sent %s is 400", async (_, keys) => {
     const headers = keys(gateway.key).map((key): [string, string] => ["Authorization", `Bearer ${key}`])
     const answer = await sendRaw(gateway.url, rawPost(headers))
     expect(answer.status).toBe(400)
@@ -278,7 +278,7 @@ describe("the key", () => {
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test("sent once, on a bare connection, opens the door", async () => {
+  test("an API key sent once on a bare connection is accepted", async () => {
     const answer = await sendRaw(gateway.url, rawPost([["AUTHORIZATION", `Bearer ${gateway.key}`]]))
     expect(answer.status).toBe(200)
   })
@@ -303,7 +303,7 @@ describe("routes", () => {
     ["PATCH", "/v1/models/count", "GET"],
     ["POST", "/healthz", "GET"],
   ]
-  test.each(routes)("%s %s is 405 and says what is allowed", async (method, path, allowed) => {
+  test.each(routes)("%s %s is 405 and names the allowed methods", async (method, path, allowed) => {
     const response = await fetch(`${gateway.url}${path}`, {
       method,
       headers: { authorization: `Bearer ${gateway.key}` },

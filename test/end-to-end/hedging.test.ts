@@ -1,4 +1,4 @@
-// A second attempt beside one that takes long, as a caller sees it: an answer in time, paid for once.
+// Hedged requests, as a caller sees them: an answer in time, charged once.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import type { Ledger } from "../../src/ledger/ledger.ts"
@@ -19,7 +19,7 @@ let slow: ScriptedUpstream
 let quick: ScriptedUpstream
 let gateway: InProcessGateway
 let books: Ledger
-/** How long the second target is not asked: what nine of ten answers of the first take. */
+/** The delay before the second target: the 90th percentile of the first one's answers. */
 const USUAL_MS = 60
 
 beforeEach(async () => {
@@ -49,7 +49,7 @@ afterEach(async () => {
   await quick.stop()
 })
 
-const said = (text: string) => completion(text)
+const answerOf = (text: string) => completion(text)
 const after =
   (ms: number, answer: (reply: UpstreamReply) => void): UpstreamScript =>
   async (_, reply) => {
@@ -60,7 +60,7 @@ const never: UpstreamScript = () => {}
 
 /** So that it is known how long the first target usually takes. */
 async function warmUp(stream = false): Promise<void> {
-  slow.script = stream ? streamed("warm") : after(USUAL_MS, (reply) => reply.json(said("warm")))
+  slow.script = stream ? streamed("warm") : after(USUAL_MS, (reply) => reply.json(answerOf("warm")))
   for (let each = 0; each < 5; each++) await (await gateway.chat({ ...HI, stream })).text()
   slow.requests.length = 0
 }
@@ -84,14 +84,14 @@ async function receiptOf(headers: Headers) {
   return (await answer.json()) as { outcome: string; provider: string; facts: { attempts: object[] } }
 }
 
-describe("a request that is hedged", () => {
-  test("a request that is hedged is answered by another where the first takes longer than usual, and paid for once", async () => {
+describe("a hedged request", () => {
+  test("a hedged request is answered by another target if the first is slower than usual, and charged once", async () => {
     await warmUp()
     let wasLetGo: Promise<number> | undefined
     slow.script = (_, reply) => {
       wasLetGo = reply.closed
     }
-    quick.script = (_, reply) => reply.json(said("quick"))
+    quick.script = (_, reply) => reply.json(answerOf("quick"))
     const begun = performance.now()
     const { status, text, headers } = await ask(HEDGED)
     expect(status).toBe(200)
@@ -110,14 +110,14 @@ describe("a request that is hedged", () => {
     expect(await books.verify()).toEqual([])
   })
 
-  test("a request that is hedged is not where it does not wish it, where the first is in time, or where the first answers after all", async () => {
+  test("a request is not hedged if it opts out or the first target is in time, and the first may still win", async () => {
     await warmUp()
-    slow.script = after(4 * USUAL_MS, (reply) => reply.json(said("slow")))
+    slow.script = after(4 * USUAL_MS, (reply) => reply.json(answerOf("slow")))
     expect((await ask(HI)).headers.get("x-gateway-attempts")).toBe("1")
-    slow.script = (_, reply) => reply.json(said("slow"))
+    slow.script = (_, reply) => reply.json(answerOf("slow"))
     expect((await ask(HEDGED)).headers.get("x-gateway-attempts")).toBe("1")
     expect(quick.requests).toHaveLength(0)
-    slow.script = after(6 * USUAL_MS, (reply) => reply.json(said("slow")))
+    slow.script = after(6 * USUAL_MS, (reply) => reply.json(answerOf("slow")))
     quick.script = never
     const { text, headers } = await ask(HEDGED)
     expect(text).toContain("slow")
@@ -127,10 +127,10 @@ describe("a request that is hedged", () => {
     expect(facts.attempts).toEqual([expect.objectContaining({ provider: "quick", outrun: true }), expect.anything()])
   })
 
-  test("a request that is hedged is answered by the second where the first fails meanwhile, and refused in the words of a first that says no", async () => {
+  test("a hedged request is answered by the second target if the first fails, and by the first's rejection if it rejects", async () => {
     await warmUp()
     slow.script = after(3 * USUAL_MS, (reply) => reply.json({ error: { message: "no" } }, 503))
-    quick.script = after(6 * USUAL_MS, (reply) => reply.json(said("quick")))
+    quick.script = after(6 * USUAL_MS, (reply) => reply.json(answerOf("quick")))
     const answered = await ask(HEDGED)
     expect(answered.text).toContain("quick")
     expect((await receiptOf(answered.headers)).facts.attempts).toMatchObject([
@@ -142,19 +142,19 @@ describe("a request that is hedged", () => {
     expect(await ask(HEDGED)).toMatchObject({ status: 400, text: expect.stringContaining("too long") })
   })
 
-  test("by its key's wish is too, unless it says otherwise itself", async () => {
+  test("a key's hedging option applies unless the request has its own", async () => {
     await warmUp()
     const [key] = gateway.gateway.keys.list()
     gateway.gateway.keys.update(key?.id ?? "", { hedge: true })
-    slow.script = after(4 * USUAL_MS, (reply) => reply.json(said("slow")))
-    quick.script = (_, reply) => reply.json(said("quick"))
+    slow.script = after(4 * USUAL_MS, (reply) => reply.json(answerOf("slow")))
+    quick.script = (_, reply) => reply.json(answerOf("quick"))
     expect((await ask(HI)).text).toContain("quick")
     expect((await ask({ ...HI, provider: { hedge: false } })).text).toContain("slow")
   })
 })
 
-describe("a stream that is hedged", () => {
-  test("a stream that is hedged is the second's from its first word on, as the official client reads it", async () => {
+describe("a hedged stream", () => {
+  test("a hedged stream comes from the second target from its first text on", async () => {
     await warmUp(true)
     slow.script = streamed("slow", 8 * USUAL_MS)
     quick.script = streamed("quick", 0)
@@ -169,10 +169,10 @@ describe("a stream that is hedged", () => {
   })
 })
 
-test("hedges come out of the budget of retries: they do not double what a slow provider is asked", async () => {
+test("hedges draw on the retry budget and do not double the load of a slow provider", async () => {
   await warmUp()
-  slow.script = after(3 * USUAL_MS, (reply) => reply.json(said("slow")))
-  quick.script = after(0, (reply) => reply.json(said("quick")))
+  slow.script = after(3 * USUAL_MS, (reply) => reply.json(answerOf("slow")))
+  quick.script = after(0, (reply) => reply.json(answerOf("quick")))
   const all = await Promise.all(Array.from({ length: 200 }, () => ask(HEDGED)))
   expect(all.every(({ status }) => status === 200)).toBe(true)
   expect(quick.requests.length).toBeGreaterThan(5)

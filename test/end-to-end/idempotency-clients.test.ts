@@ -1,12 +1,12 @@
-// OpenAI's own client library, given an Idempotency-Key: an answer that is lost on the way, and tried for again, is paid
-// once. The library sends such a key only where its user names one, and then again with each try.
+// OpenAI's own client library with an Idempotency-Key: a lost answer that is requested again is charged once. The
+// library sends such a key only if its user sets one, and then with each retry.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { eventually } from "../stage/eventually.ts"
 import { rejectionOf } from "../stage/rejection-of.ts"
 import { HI, VERSIONS } from "./client-versions.ts"
 import { IdempotencyStage, newIdempotencyKey, type StagedCaller } from "./idempotency-stage.ts"
 
-/** What the stage's answers cost: 9 tokens in, 3 out. */
+/** The cost of the stage's answers: 9 tokens in, 3 out. */
 const PRICE = 0.000_015
 
 let stage: IdempotencyStage
@@ -37,23 +37,23 @@ describe.each(VERSIONS)("$name", ({ OpenAI }) => {
     return { client, seen }
   }
 
-  test("gets a lost answer when it tries again, and pays once", async () => {
+  test("a client gets a lost answer when it retries, and pays once", async () => {
     const caller = await stage.newKeeper()
     const [{ client, seen }, options] = [clientOf(caller), once()]
     const { choices } = await client.chat.completions.create(HI, options)
     expect(choices[0]?.message.content).toBe(stage.text)
     expect(seen.keys).toEqual(Array(2).fill(options.headers["Idempotency-Key"]))
-    expect([stage.asked, await stage.paid(caller)]).toEqual([1, PRICE])
+    expect([stage.upstreamCalls, await stage.paid(caller)]).toEqual([1, PRICE])
   })
 
-  test("gets a lost stream again, too", async () => {
+  test("a client gets a lost stream again", async () => {
     const caller = await stage.newKeeper()
     const { client, seen } = clientOf(caller)
     let text = ""
     for await (const { choices } of await client.chat.completions.create({ ...HI, stream: true }, once()))
       text += choices[0]?.delta.content ?? ""
     expect(text).toBe(stage.text)
-    expect([seen.keys.length, stage.asked]).toEqual([2, 1])
+    expect([seen.keys.length, stage.upstreamCalls]).toEqual([2, 1])
   })
 
   test("a client gets the receipt if answers are not stored, stops retrying, and pays once", async () => {
@@ -63,10 +63,10 @@ describe.each(VERSIONS)("$name", ({ OpenAI }) => {
     expect(error).toBeInstanceOf(OpenAI.ConflictError)
     expect(error).toMatchObject({ status: 409, code: "idempotency_replayed" })
     expect(seen.keys).toHaveLength(2)
-    expect([stage.asked, await stage.paid(caller)]).toEqual([1, PRICE])
+    expect([stage.upstreamCalls, await stage.paid(caller)]).toEqual([1, PRICE])
   })
 
-  test("waits for a request of the same key that still runs, and gets its answer", async () => {
+  test("a client waits for a running request with the same key, and gets its answer", async () => {
     const [{ client }, options] = [clientOf(await stage.newKeeper(), 0), once()]
     const inFlight = () =>
       stage.gateway.logged("exchange").filter(({ error_code }) => error_code === "idempotency_in_flight").length
@@ -78,14 +78,14 @@ describe.each(VERSIONS)("$name", ({ OpenAI }) => {
     await eventually(() => inFlight() > before, { what: "a refusal of the second" })
     goOn()
     expect(await second).toEqual(await first)
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
   })
 
-  test("sends no such key by itself, so that a lost answer is paid for, and the next one too", async () => {
+  test("a client sends no idempotency key by default, so a retry after a lost answer is charged again", async () => {
     const caller = await stage.newKeeper()
     const { client, seen } = clientOf(caller)
     await client.chat.completions.create(HI)
     expect(seen.keys).toEqual([null, null])
-    expect([stage.asked, await stage.paid(caller)]).toEqual([2, 2 * PRICE])
+    expect([stage.upstreamCalls, await stage.paid(caller)]).toEqual([2, 2 * PRICE])
   })
 })

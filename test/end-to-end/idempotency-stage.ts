@@ -1,5 +1,5 @@
-// A gateway with an upstream that never gives the same answer twice, callers with a balance, and what each of them asks
-// under an idempotency key.
+// A gateway with an upstream that never answers the same twice, callers with a balance, and their requests with
+// idempotency keys.
 import { expect } from "bun:test"
 import { anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
@@ -49,7 +49,7 @@ export const newIdempotencyKey = () => `order ${++idempotencyKeys}: "once", ~`
 
 export class IdempotencyStage {
   gateway!: RunningGateway
-  /** Of the last answer. */
+  /** The text of the last answer. */
   text = ""
   private readonly keys = new KeyFolder()
   private answers = 0
@@ -71,7 +71,7 @@ export class IdempotencyStage {
     this.gateway = await RunningGateway.start({ config, dataDir: this.dataDir })
   }
 
-  /** Forgets what was asked, and lets the upstream answer. */
+  /** Forgets the requests, and lets the upstream answer. */
   reset(): void {
     this.upstream.script = this.answer
     this.upstream.requests.length = 0
@@ -83,12 +83,12 @@ export class IdempotencyStage {
     this.keys.remove()
   }
 
-  /** How often the upstream was asked. */
-  get asked(): number {
+  /** The number of upstream requests. */
+  get upstreamCalls(): number {
     return this.upstream.requests.length
   }
 
-  /** Answers as the vendor whose path was asked for, whole or in pieces, each time with other words. */
+  /** Answers in the form of the vendor of the path, whole or in pieces, with other words each time. */
   readonly answer = async ({ path, body }: ReceivedRequest, reply: UpstreamReply): Promise<void> => {
     const text = `This is answer ${++this.answers}.`
     const kind = KINDS.find(({ at }) => path.includes(at))
@@ -101,7 +101,7 @@ export class IdempotencyStage {
     reply.end()
   }
 
-  /** Lets the upstream answer only when it is told to. */
+  /** Lets the upstream answer only on demand. */
   holdBack(): { readonly arrived: Promise<void>; goOn(): void } {
     const arrived = Promise.withResolvers<void>()
     const go = Promise.withResolvers<void>()
@@ -139,7 +139,7 @@ export class IdempotencyStage {
     return { status, headers: response.headers, id: response.headers.get("x-request-id") ?? "", text, outcome }
   }
 
-  /** As `send`, of a chat, by a client that reads as it likes. */
+  /** `send` for a chat whose response the test reads itself. */
   sendRaw(body: RepeatableRequest["body"], { key }: StagedCaller, idempotencyKey: string): Promise<RawClient> {
     const headers = { "idempotency-key": idempotencyKey }
     return RawClient.chat(this.gateway.url, { key, body: JSON.stringify(body), headers })
@@ -151,7 +151,7 @@ export class IdempotencyStage {
     return (await response.json()) as Record<string, unknown>
   }
 
-  /** What is left of a caller's balance, in USD. */
+  /** The remainder of a caller's balance, in USD. */
   async left(caller: StagedCaller): Promise<number> {
     return Number((await this.get("/v1/key", caller)).balance)
   }
@@ -166,7 +166,7 @@ function headersOf(key: string, idempotencyKey: string): Record<string, string> 
 }
 
 interface RequestKind {
-  /** What its path holds. */
+  /** A part of its path. */
   readonly at: string
   readonly whole: (text: string) => unknown
   readonly words?: (text: string) => readonly string[]
@@ -225,7 +225,7 @@ export const ASKS: readonly (RepeatableRequest & { readonly name: string })[] = 
   { name: "images", path: "/v1/images/generations", body: { model: "test/image", prompt: "a cat" } },
 ]
 
-/** Where tokens are only counted. */
+/** The endpoint only counts tokens. */
 export const COUNTS: readonly RepeatableRequest[] = [
   { path: "/anthropic/v1/messages/count_tokens", body: CHAT },
   generating("countTokens"),

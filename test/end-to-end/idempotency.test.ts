@@ -1,5 +1,5 @@
-// A request that is sent again with the same Idempotency-Key is billed once, on every route that generates: as callers,
-// their balance and the provider see it.
+// A request repeated with the same Idempotency-Key is billed once, on every generating route: for callers, their
+// balance and the provider.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -25,7 +25,7 @@ beforeEach(() => stage.reset())
 afterAll(() => stage.close())
 
 describe.each(ASKS)("$name", (ask) => {
-  test("of a key that keeps answers: the first answer again, byte for byte, under its id, and paid once", async () => {
+  test("a key that stores answers replays the first answer byte for byte under its id, and pays once", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     const first = await stage.send(ask, caller, once)
     expect(first.outcome).toBe("200")
@@ -39,14 +39,14 @@ describe.each(ASKS)("$name", (ask) => {
       expect([again.status, again.id]).toEqual([200, first.id])
       expect(again.headers.get("idempotency-replayed")).toBe("true")
     }
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
     expect(await stage.paid(caller)).toBe(paid)
     const receipt = await stage.get(`/v1/receipts/${first.id}`, caller)
     expect(receipt).toMatchObject({ id: first.id, outcome: "settled" })
     expect(Number(receipt.paid)).toBe(paid)
   })
 
-  test("of any other key: 409 with the receipt's id, not to be tried again, and paid once", async () => {
+  test("a key that stores no answers gets 409 with the receipt's id and no retry, and pays once", async () => {
     const [caller, once] = [await stage.newCaller(), newIdempotencyKey()]
     const first = await stage.send(ask, caller, once)
     expect(first.outcome).toBe("200")
@@ -56,18 +56,18 @@ describe.each(ASKS)("$name", (ask) => {
     expect(JSON.parse(again.text).error.message).toContain(first.id)
     expect(again.headers.get("x-should-retry")).toBe("false")
     expect(again.id).not.toBe(first.id)
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
     expect(await stage.paid(caller)).toBe(paid)
   })
 
-  test("with another idempotency key is asked anew and paid twice", async () => {
+  test("a request with another idempotency key runs again and is charged again", async () => {
     const caller = await stage.newKeeper()
     const first = await stage.send(ask, caller, newIdempotencyKey())
     const paid = await stage.paid(caller)
     const again = await stage.send(ask, caller, newIdempotencyKey())
     expect([first.outcome, again.outcome]).toEqual(["200", "200"])
     expect(again.text).not.toBe(first.text)
-    expect(stage.asked).toBe(2)
+    expect(stage.upstreamCalls).toBe(2)
     expect(await stage.paid(caller)).toBeCloseTo(2 * paid, 9)
   })
 
@@ -78,11 +78,11 @@ describe.each(ASKS)("$name", (ask) => {
     const other = await stage.send({ ...ask, body: { ...ask.body, user: "other" } }, caller, once)
     expect(other.outcome).toBe("409 idempotency_conflict")
     expect(other.headers.get("x-should-retry")).toBe("false")
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
     expect(await stage.paid(caller)).toBe(paid)
   })
 
-  test("while it runs is told to come again, and afterwards that it was answered", async () => {
+  test("a repeat of a running request must retry, and afterwards gets the receipt", async () => {
     const [caller, once] = [await stage.newCaller(), newIdempotencyKey()]
     const { arrived, goOn } = stage.holdBack()
     const running = stage.send(ask, caller, once)
@@ -94,38 +94,38 @@ describe.each(ASKS)("$name", (ask) => {
     goOn()
     expect((await running).outcome).toBe("200")
     expect((await stage.send(ask, caller, once)).outcome).toBe("409 idempotency_replayed")
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
   })
 
-  test("that ended in an error is free again, and nothing was paid", async () => {
+  test("an idempotency key whose request failed is free again, and nothing is charged", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     for (const status of [400, 500]) {
       stage.upstream.script = (_, reply) => reply.json({ error: { message: "no", type: "x" } }, status)
-      const before = stage.asked
+      const before = stage.upstreamCalls
       expect((await stage.send(ask, caller, once)).status).toBe(status === 400 ? 400 : 503)
-      expect(stage.asked).toBeGreaterThan(before)
+      expect(stage.upstreamCalls).toBeGreaterThan(before)
     }
     expect(await stage.paid(caller)).toBe(0)
     stage.reset()
     expect((await stage.send(ask, caller, once)).outcome).toBe("200")
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
     expect(await stage.paid(caller)).toBeGreaterThan(0)
   })
 
-  test("refuses an idempotency key that is none", async () => {
+  test("a malformed idempotency key is rejected", async () => {
     const caller = await stage.newCaller()
     for (const malformed of ["x".repeat(256), "tab\tbed", "caf\u00e9"]) {
       const refused = await stage.send(ask, caller, malformed)
       expect(refused.outcome).toBe("400 invalid_parameter")
       expect(JSON.parse(refused.text).error.message).toContain("Idempotency-Key")
     }
-    expect(stage.asked).toBe(0)
+    expect(stage.upstreamCalls).toBe(0)
     expect((await stage.send(ask, caller, "x".repeat(255))).outcome).toBe("200")
   })
 })
 
 describe("an idempotency key", () => {
-  test("belongs to one API key", async () => {
+  test("an idempotency key belongs to one API key", async () => {
     const [one, other, once] = [await stage.newKeeper(), await stage.newKeeper(), newIdempotencyKey()]
     const first = await stage.send(chat, one, once)
     const second = await stage.send(chat, other, once)
@@ -133,10 +133,10 @@ describe("an idempotency key", () => {
     expect(second.text).not.toBe(first.text)
     expect((await stage.send(chat, one, once)).text).toBe(first.text)
     expect((await stage.send(chat, other, once)).text).toBe(second.text)
-    expect(stage.asked).toBe(2)
+    expect(stage.upstreamCalls).toBe(2)
   })
 
-  test("outlives the API key's rotation", async () => {
+  test("an idempotency key survives the API key's rotation", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     const first = await stage.send(chat, caller, once)
     const path = `/admin/v1/keys/${caller.id}/rotate`
@@ -147,16 +147,16 @@ describe("an idempotency key", () => {
     expect((await stage.send(chat, rotated, once)).text).toBe(first.text)
   })
 
-  test("belongs to one route and one query", async () => {
+  test("an idempotency key belongs to one route and one query", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     const [other, ...rest] = ASKS.filter(({ path }) => path.includes("enerateContent"))
     if (other) await stage.send(other, caller, once)
     expect(rest).toHaveLength(2)
     for (const ask of rest) expect((await stage.send(ask, caller, once)).outcome).toBe("409 idempotency_conflict")
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
   })
 
-  test("an idempotency key is not looked at where nothing is generated", async () => {
+  test("an idempotency key is ignored by endpoints that generate nothing", async () => {
     const [caller, once] = [await stage.newCaller(), newIdempotencyKey()]
     for (const count of [...COUNTS, ...COUNTS]) expect((await stage.send(count, caller, once)).outcome).toBe("200")
     for (const count of COUNTS) expect((await stage.send(count, caller, "x".repeat(300))).outcome).toBe("200")
@@ -175,7 +175,7 @@ describe("an idempotency key", () => {
       [chat, "403 insufficient_balance"],
     ]
     for (const [refused, outcome] of refusals) expect((await stage.send(refused, caller, once)).outcome).toBe(outcome)
-    expect(stage.asked).toBe(0)
+    expect(stage.upstreamCalls).toBe(0)
     const body = JSON.stringify({ usd: "1" })
     await stage.gateway.administer(`/admin/v1/keys/${caller.id}/topup`, { method: "POST", body })
     expect((await stage.send(chat, caller, once)).outcome).toBe("200")
@@ -185,7 +185,7 @@ describe("an idempotency key", () => {
 describe("a stream", () => {
   const half = streamedWords("Half of an answer").slice(0, 4)
 
-  test("a stream that broke off is no answer: it is asked anew", async () => {
+  test("a truncated stream is not replayed: the request runs again", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     stage.upstream.script = streamsThen(half, (reply) => reply.cut("reset"))
     const broken = await stage.send(chatStreamed, caller, once)
@@ -196,10 +196,10 @@ describe("a stream", () => {
     expect(whole.text).toContain("[DONE]")
     expect(whole.headers.has("idempotency-replayed")).toBe(false)
     expect((await stage.send(chatStreamed, caller, once)).text).toBe(whole.text)
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
   })
 
-  test("a stream that is being sent still runs", async () => {
+  test("a stream still being sent counts as running", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     const go = Promise.withResolvers<void>()
     const words = streamedWords("All of an answer")
@@ -215,10 +215,10 @@ describe("a stream", () => {
     await client.until(/\[DONE\]/)
     client.leave()
     expect((await stage.send(chatStreamed, caller, once)).text).toEndWith(words.at(-1) ?? "")
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
   })
 
-  test("a stream whose client left is paid once, and its half is not given again", async () => {
+  test("a stream whose client left is charged once, and its part is not replayed", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     stage.upstream.script = streamsThen(half, async (reply) => void (await reply.closed))
     const client = await stage.sendRaw(chatStreamed.body, caller, once)
@@ -230,26 +230,29 @@ describe("a stream", () => {
     stage.upstream.script = stage.answer
     const again = await stage.send(chatStreamed, caller, once)
     expect(again.outcome).toBe("409 idempotency_replayed")
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
     expect(await stage.paid(caller)).toBe(paid)
   })
 })
 
-describe("answers that are kept", () => {
+describe("stored answers", () => {
   test.each([
     [1000 * 1024, "200"],
     [1100 * 1024, "409 idempotency_replayed"],
-  ])("have at most a mebibyte; a larger one is paid once too (%p: %p)", async (bytes, outcome) => {
-    const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
-    stage.upstream.script = (_, reply) => reply.json(completion("x".repeat(bytes)))
-    const first = await stage.send(chat, caller, once)
-    const again = await stage.send(chat, caller, once)
-    expect([first.outcome, again.outcome]).toEqual(["200", outcome])
-    expect(again.text === first.text).toBe(outcome === "200")
-    expect(stage.asked).toBe(1)
-  })
+  ])(
+    "a stored answer has at most one mebibyte, and a larger one is charged once too (%p: %p)",
+    async (bytes, outcome) => {
+      const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
+      stage.upstream.script = (_, reply) => reply.json(completion("x".repeat(bytes)))
+      const first = await stage.send(chat, caller, once)
+      const again = await stage.send(chat, caller, once)
+      expect([first.outcome, again.outcome]).toEqual(["200", outcome])
+      expect(again.text === first.text).toBe(outcome === "200")
+      expect(stage.upstreamCalls).toBe(1)
+    },
+  )
 
-  test("are given only while the API key keeps answers", async () => {
+  test("stored answers are replayed only while the API key stores answers", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     await stage.send(chat, caller, once)
     for (const [keep_answers, outcome] of [
@@ -263,7 +266,7 @@ describe("answers that are kept", () => {
   })
 })
 
-describe("a gateway that begins anew", () => {
+describe("a restarted gateway", () => {
   test("a restarted gateway replays answers, and its files contain no readable answer or idempotency key", async () => {
     const [plain, keeper] = [await stage.newCaller(), await stage.newKeeper()]
     const once = `canary-4711-${newIdempotencyKey()}`
@@ -279,10 +282,10 @@ describe("a gateway that begins anew", () => {
     await stage.start()
     expect((await stage.send(chat, plain, once)).outcome).toBe("409 idempotency_replayed")
     expect((await stage.send(chatStreamed, keeper, once)).text).toBe(first.text)
-    expect(stage.asked).toBe(2)
+    expect(stage.upstreamCalls).toBe(2)
   })
 
-  test("after a kill has nothing running: what was not answered is asked anew", async () => {
+  test("a killed gateway has no running request after its restart: unanswered ones run again", async () => {
     const [caller, once] = [await stage.newCaller(), newIdempotencyKey()]
     const { arrived } = stage.holdBack()
     const lost = rejectionOf(stage.send(chat, caller, once))
@@ -294,6 +297,6 @@ describe("a gateway that begins anew", () => {
     stage.reset()
     expect((await stage.send(chat, caller, once)).outcome).toBe("200")
     expect((await stage.send(chat, caller, once)).outcome).toBe("409 idempotency_replayed")
-    expect(stage.asked).toBe(1)
+    expect(stage.upstreamCalls).toBe(1)
   })
 })

@@ -1,20 +1,20 @@
-// Every kind of host that draws, scripted on one real socket: each takes its own wire's words alone, refuses more than it
-// draws at once, and answers with images that follow from the prompt.
+// Every kind of image host, scripted on one real socket: each accepts only its own protocol, rejects too large batches,
+// and answers with images derived from the prompt.
 import type { ReceivedRequest, UpstreamReply } from "../stage/upstream.ts"
 
 type ImageHostBody = Record<string, unknown>
 
-/** What one call was understood as. */
-export interface HeardCall {
+/** One call as the host understood it. */
+export interface ReceivedImageCall {
   readonly host: HostName
   readonly prompt: string
   readonly count: number
-  /** As the wire says it. */
+  /** The size in the host's vocabulary. */
   readonly size: string | undefined
   readonly body: ImageHostBody
 }
 
-type HeardImageCall = Omit<HeardCall, "host" | "body">
+type ImageCallDetails = Omit<ReceivedImageCall, "host" | "body">
 
 /** The same for every host: it begins as a PNG does. */
 export function pictureFor(prompt: string): string {
@@ -26,12 +26,12 @@ interface ImageHost {
   readonly most: number
   /** The model's name there. */
   readonly model: string
-  /** What `1536x1024` is there, and the loss that names. */
-  readonly wide: { readonly said: string; readonly loses: boolean }
+  /** The host's form of `1536x1024`, and whether a loss is reported. */
+  readonly wide: { readonly size: string; readonly loses: boolean }
   /** Throws where the wire does not allow it. */
-  hear(body: ImageHostBody, path: string): HeardImageCall
-  answer(heard: HeardImageCall, body: ImageHostBody): ImageHostBody
-  /** What it tells of the tokens used by so many images, where it tells any. */
+  readCall(body: ImageHostBody, path: string): ImageCallDetails
+  answer(received: ImageCallDetails, body: ImageHostBody): ImageHostBody
+  /** The reported tokens for this number of images, if the host reports any. */
   readonly tokens?: (count: number) => { readonly input: number; readonly output: number; readonly image: number }
 }
 
@@ -44,13 +44,13 @@ function at(path: string, end: string): void {
 }
 
 const ADDRESS = "https://images.example/drawn.png"
-const listed = ({ prompt, count }: HeardImageCall, asAddress: boolean) =>
+const listed = ({ prompt, count }: ImageCallDetails, asAddress: boolean) =>
   Array.from({ length: count }, () => (asAddress ? { url: ADDRESS } : { b64_json: pictureFor(prompt) }))
 
 const openaiTokens = (count: number) => ({ input: 7, output: 0, image: 100 * count })
 const chatTokens = (count: number) => ({ input: 5, output: 3, image: 1290 * count })
 
-function openai({ prompt, n, size }: ImageHostBody): HeardImageCall {
+function openai({ prompt, n, size }: ImageHostBody): ImageCallDetails {
   return { prompt: prompt as string, count: (n as number | undefined) ?? 1, size: size as string | undefined }
 }
 
@@ -59,8 +59,8 @@ const KNOWN = ["model", "prompt", "n", "size", "quality", "user", "background", 
 const imagen = {
   most: 4,
   model: "imagen-4.0-generate-001",
-  wide: { said: "4:3", loses: true },
-  hear(body: ImageHostBody, path: string): HeardImageCall {
+  wide: { size: "4:3", loses: true },
+  readCall(body: ImageHostBody, path: string): ImageCallDetails {
     at(path, "/models/imagen-4.0-generate-001:predict")
     const { instances, parameters } = body as { instances: { prompt: string }[]; parameters: ImageHostBody }
     only(parameters, ["sampleCount", "aspectRatio", "sampleImageSize", "outputOptions"])
@@ -68,7 +68,7 @@ const imagen = {
     const size = parameters.aspectRatio as string | undefined
     return { prompt: instance?.prompt ?? "", count: parameters.sampleCount as number, size }
   },
-  answer: ({ prompt, count }: HeardImageCall): ImageHostBody => ({
+  answer: ({ prompt, count }: ImageCallDetails): ImageHostBody => ({
     predictions: Array.from({ length: count }, () => {
       return { mimeType: "image/png", bytesBase64Encoded: pictureFor(prompt) }
     }),
@@ -78,8 +78,8 @@ const imagen = {
 const gemini = {
   most: 1,
   model: "gemini-2.5-flash-image",
-  wide: { said: "3:2", loses: true },
-  hear(body: ImageHostBody, path: string): HeardImageCall {
+  wide: { size: "3:2", loses: true },
+  readCall(body: ImageHostBody, path: string): ImageCallDetails {
     at(path, "/models/gemini-2.5-flash-image:generateContent")
     only(body, ["contents", "generationConfig"])
     const { contents, generationConfig } = body as {
@@ -87,11 +87,11 @@ const gemini = {
       generationConfig: ImageHostBody
     }
     only(generationConfig, ["responseModalities", "imageConfig"])
-    if (!(generationConfig.responseModalities as string[]).includes("IMAGE")) throw new Error("no image is asked for")
+    if (!(generationConfig.responseModalities as string[]).includes("IMAGE")) throw new Error("no image is requested")
     const { aspectRatio } = (generationConfig.imageConfig ?? {}) as { aspectRatio?: string }
     return { prompt: contents[0]?.parts[0]?.text ?? "", count: 1, size: aspectRatio }
   },
-  answer({ prompt, count }: HeardImageCall): ImageHostBody {
+  answer({ prompt, count }: ImageCallDetails): ImageHostBody {
     const { input, output, image } = chatTokens(count)
     const data = { inlineData: { mimeType: "image/png", data: pictureFor(prompt) } }
     return {
@@ -111,62 +111,67 @@ export const HOSTS = {
   "gpt-image": {
     most: 10,
     model: "gpt-image-1",
-    wide: { said: "1536x1024", loses: false },
-    hear(body, path) {
+    wide: { size: "1536x1024", loses: false },
+    readCall(body, path) {
       at(path, "/v1/images/generations")
       only(body, KNOWN)
       return openai(body)
     },
-    answer(heard) {
-      const { input, image } = openaiTokens(heard.count)
+    answer(received) {
+      const { input, image } = openaiTokens(received.count)
       const usage = { input_tokens: input, input_tokens_details: { text_tokens: input, image_tokens: 0 } }
-      return { created: 1, output_format: "png", data: listed(heard, false), usage: { ...usage, output_tokens: image } }
+      return {
+        created: 1,
+        output_format: "png",
+        data: listed(received, false),
+        usage: { ...usage, output_tokens: image },
+      }
     },
     tokens: openaiTokens,
   },
   "dall-e": {
     most: 1,
     model: "dall-e-3",
-    wide: { said: "1536x1024", loses: false },
-    hear(body, path) {
+    wide: { size: "1536x1024", loses: false },
+    readCall(body, path) {
       at(path, "/v1/images/generations")
       only(body, [...KNOWN, "response_format"])
       return openai(body)
     },
-    answer: (heard, { response_format }) => ({ created: 1, data: listed(heard, response_format !== "b64_json") }),
+    answer: (received, { response_format }) => ({ created: 1, data: listed(received, response_format !== "b64_json") }),
   },
   xai: {
     most: 10,
     model: "grok-imagine-image",
-    wide: { said: "3:2", loses: true },
-    hear(body, path) {
+    wide: { size: "3:2", loses: true },
+    readCall(body, path) {
       at(path, "/v1/images/generations")
       only(body, ["model", "prompt", "n", "quality", "user", "response_format", "aspect_ratio", "resolution"])
       return { ...openai(body), size: body.aspect_ratio as string | undefined }
     },
-    answer: (heard, { response_format }) => ({ data: listed(heard, response_format !== "b64_json") }),
+    answer: (received, { response_format }) => ({ data: listed(received, response_format !== "b64_json") }),
   },
   together: {
     most: 4,
     model: "black-forest-labs/FLUX.1-schnell",
-    wide: { said: "1536x1024", loses: false },
-    hear(body, path) {
+    wide: { size: "1536x1024", loses: false },
+    readCall(body, path) {
       at(path, "/v1/images/generations")
       only(body, ["model", "prompt", "n", "width", "height", "steps", "response_format", "output_format"])
       return { ...openai(body), size: body.width === undefined ? undefined : `${body.width}x${body.height}` }
     },
-    answer: (heard, { response_format }) => ({
+    answer: (received, { response_format }) => ({
       id: "o",
       model: "upstream-name",
       object: "list",
-      data: listed(heard, response_format !== "base64").map((each, index) => ({ index, ...each })),
+      data: listed(received, response_format !== "base64").map((each, index) => ({ index, ...each })),
     }),
   },
   fireworks: {
     most: 1,
     model: "accounts/fireworks/models/flux-1-schnell-fp8",
-    wide: { said: "3:2", loses: true },
-    hear(body, path) {
+    wide: { size: "3:2", loses: true },
+    readCall(body, path) {
       at(path, "/v1/workflows/accounts/fireworks/models/flux-1-schnell-fp8/text_to_image")
       only(body, ["prompt", "aspect_ratio", "seed"])
       return { prompt: body.prompt as string, count: 1, size: body.aspect_ratio as string | undefined }
@@ -180,11 +185,11 @@ export const HOSTS = {
   openrouter: {
     most: 1,
     model: "google/gemini-2.5-flash-image",
-    wide: { said: "3:2", loses: true },
-    hear(body, path) {
+    wide: { size: "3:2", loses: true },
+    readCall(body, path) {
       at(path, "/v1/chat/completions")
       only(body, ["model", "messages", "modalities", "image_config", "user"])
-      if (!(body.modalities as string[]).includes("image")) throw new Error("no image is asked for")
+      if (!(body.modalities as string[]).includes("image")) throw new Error("no image is requested")
       const [message] = body.messages as { content: string }[]
       const { aspect_ratio } = (body.image_config ?? {}) as { aspect_ratio?: string }
       return { prompt: message?.content ?? "", count: 1, size: aspect_ratio }
@@ -207,7 +212,7 @@ export const HOSTS = {
 export type HostName = keyof typeof HOSTS
 export const HOST_NAMES = Object.keys(HOSTS) as HostName[]
 
-/** Those that say whether they are to give an address. */
+/** Hosts that accept a response format. */
 export const GIVES_ADDRESSES: readonly HostName[] = ["dall-e", "xai", "together"]
 
 export function hostOf(name: HostName): ImageHost {
@@ -215,15 +220,15 @@ export function hostOf(name: HostName): ImageHost {
 }
 
 /** Answers as the host whose name the path begins with; what it does not take is its error. */
-export function answerAs(request: ReceivedRequest, reply: UpstreamReply): HeardCall | undefined {
+export function answerAs(request: ReceivedRequest, reply: UpstreamReply): ReceivedImageCall | undefined {
   const name = request.path.split("/")[1] as HostName
   const host = hostOf(name)
   const body = JSON.parse(request.body.toString()) as ImageHostBody
   try {
-    const heard = host.hear(body, request.path)
-    if (heard.count > host.most) throw new Error(`at most ${host.most} images`)
-    reply.json(host.answer(heard, body))
-    return { host: name, ...heard, body }
+    const received = host.readCall(body, request.path)
+    if (received.count > host.most) throw new Error(`at most ${host.most} images`)
+    reply.json(host.answer(received, body))
+    return { host: name, ...received, body }
   } catch (thrown) {
     const message = thrown instanceof Error ? thrown.message : "?"
     reply.json({ error: { message, type: "invalid_request_error", code: 400 } }, 400)

@@ -1,4 +1,4 @@
-// Images through OpenAI's own client library, over every kind of host that draws.
+// Images through OpenAI's own client library, over every kind of image host.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -12,23 +12,23 @@ import { GENAI_VERSIONS } from "./genai-versions.ts"
 import {
   answerAs,
   GIVES_ADDRESSES,
-  type HeardCall,
   HOST_NAMES,
   HOSTS,
   hostOf,
   hostsConfig,
   pictureFor,
+  type ReceivedImageCall,
 } from "./image-hosts.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "trivium-images-"))
 let office: TokenOffice
 let upstream: ScriptedUpstream
 let gateway: InProcessGateway
-let heard: HeardCall[] = []
+let received: ReceivedImageCall[] = []
 
 const asUsual: UpstreamScript = (request, reply) => {
   const call = answerAs(request, reply)
-  if (call) heard.push(call)
+  if (call) received.push(call)
 }
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ beforeAll(async () => {
   gateway = InProcessGateway.start({ config: hostsConfig(upstream.origin, file) })
 })
 beforeEach(() => {
-  heard = []
+  received = []
   script(asUsual)
 })
 afterAll(async () => {
@@ -89,7 +89,7 @@ async function receiptOf(answer: Response): Promise<Record<string, unknown>> {
 const prompt = "Ein Fuchs im Schnee, größer"
 const picture = pictureFor(prompt)
 
-describe.each(HOST_NAMES)("over %s", (name) => {
+describe.each(HOST_NAMES)("images over %s", (name) => {
   const model = `test/${name}`
   const { most, tokens, wide } = hostOf(name)
   /** More than go into two calls, as long as that is few. */
@@ -98,14 +98,14 @@ describe.each(HOST_NAMES)("over %s", (name) => {
   describe.each(VERSIONS)("$name", (version) => {
     const client = () => new version.OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
 
-    test("has bytes where it asks for them", async () => {
+    test("a client that requests bytes gets bytes", async () => {
       const { data, created } = await client().images.generate({ model, prompt, response_format: "b64_json" })
       expect(data?.map(({ b64_json, url }) => [b64_json, url])).toEqual([[picture, undefined]])
       expect(created).toBeGreaterThan(0)
-      expect(heard.map(({ prompt: said }) => said)).toEqual([prompt])
+      expect(received.map(({ prompt: each }) => each)).toEqual([prompt])
     })
 
-    test("has an address where it asks for one, that of the host or one that holds the bytes", async () => {
+    test("a client that requests a URL gets the host's URL, or a data URL", async () => {
       const { data } = await client().images.generate({ model, prompt, response_format: "url" })
       const address = GIVES_ADDRESSES.includes(name)
         ? "https://images.example/drawn.png"
@@ -113,23 +113,23 @@ describe.each(HOST_NAMES)("over %s", (name) => {
       expect(data?.map(({ b64_json, url }) => [b64_json, url])).toEqual([[undefined, address]])
     })
 
-    test("has as many as it asks for, whatever the host draws at once", async () => {
+    test("a client gets as many images as it requests, at any batch size of the host", async () => {
       const { data } = await client().images.generate({ model, prompt, n: many, response_format: "b64_json" })
       expect(data?.map(({ b64_json }) => b64_json)).toEqual(Array.from({ length: many }, () => picture))
-      expect(heard).toHaveLength(Math.ceil(many / most))
-      expect(heard.reduce((sum, { count }) => sum + count, 0)).toBe(many)
+      expect(received).toHaveLength(Math.ceil(many / most))
+      expect(received.reduce((sum, { count }) => sum + count, 0)).toBe(many)
     })
   })
 
-  test("a size is said in its words, and where that is another, it is named", async () => {
+  test("the size is sent in the host's vocabulary, and a changed size is reported", async () => {
     const answer = await draw({ model, prompt, size: "1536x1024" })
-    expect([answer.status, heard[0]?.size]).toEqual([200, wide.said])
+    expect([answer.status, received[0]?.size]).toEqual([200, wide.size])
     expect(answer.headers.get("x-gateway-losses")).toBe(wide.loses ? "1; size" : null)
     const square = await draw({ model, prompt, size: "1024x1024" })
     expect(square.headers.get("x-gateway-losses")).toBeNull()
   })
 
-  test("images are paid for one by one, as many as came", async () => {
+  test("images are charged one by one, as many as arrived", async () => {
     const answer = await draw({ model: `${model}-each`, prompt, n: many })
     expect(Number(answer.headers.get("x-gateway-cost"))).toBeCloseTo(0.04 * many, 9)
     const receipt = await receiptOf(answer)
@@ -152,57 +152,57 @@ describe.each(HOST_NAMES)("over %s", (name) => {
     const [paidIn, paidOut] = [input * calls, output * calls]
     expect(receipt).toMatchObject({ outcome: "settled", as_booked: true, facts: { basis: "reported" } })
     expect(usage).toMatchObject({ input_tokens: paidIn, output_tokens: paidOut + image })
-    // Chat completions do not tell the tokens of images apart.
+    // Chat completions do not report the tokens of images separately.
     const perImageToken = name === "openrouter" ? 2 : 10
     const cost = (paidIn + 2 * paidOut + perImageToken * image) / 1_000_000
     expect(Number(answer.headers.get("x-gateway-cost"))).toBeCloseTo(cost, 12)
   })
 })
 
-describe("said again", () => {
-  test("what a host has no word for is named, or refused where the caller would see it", async () => {
+describe("translated image requests", () => {
+  test("a setting without a counterpart is reported as a loss, or rejected if the caller would see it", async () => {
     const lost = await draw({ model: "test/imagen", prompt, quality: "high", user: "u", style: "vivid" })
     expect([lost.status, lost.headers.get("x-gateway-losses")]).toEqual([200, "3; quality, user, style"])
     const usual = await draw({ model: "test/imagen", prompt, quality: "auto", background: "opaque" })
     expect([usual.status, usual.headers.get("x-gateway-losses")]).toEqual([200, null])
-    heard = []
+    received = []
     const refused = await read(await draw({ model: "test/gemini", prompt, background: "transparent" }))
     expect([refused.error.code, refused.error.param]).toEqual(["unsupported_parameter", "background"])
     const webp = await read(await draw({ model: "test/imagen", prompt, output_format: "webp" }))
     expect([webp.error.code, webp.error.param]).toEqual(["unsupported_parameter", "output_format"])
     const strict = await read(await draw({ model: "test/imagen", prompt, quality: "high", provider: { strict: true } }))
     expect([strict.error.code, strict.error.param]).toEqual(["lossy_translation", "quality"])
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
-  test("a format is asked for where it can be", async () => {
+  test("the output format is requested if the host supports it", async () => {
     await draw({ model: "test/imagen", prompt, output_format: "jpeg", output_compression: 80 })
-    expect(heard[0]?.body.parameters).toMatchObject({
+    expect(received[0]?.body.parameters).toMatchObject({
       outputOptions: { mimeType: "image/jpeg", compressionQuality: 80 },
     })
   })
 
-  test("members that are the host's own go as they came", async () => {
+  test("members of the host's own are forwarded unchanged", async () => {
     await draw({ model: "test/together", prompt, steps: 4 })
-    expect(heard[0]?.body).toMatchObject({ steps: 4 })
+    expect(received[0]?.body).toMatchObject({ steps: 4 })
     await draw({ model: "test/xai", prompt, aspect_ratio: "20:9" })
-    expect(heard[1]?.body).toMatchObject({ aspect_ratio: "20:9" })
+    expect(received[1]?.body).toMatchObject({ aspect_ratio: "20:9" })
   })
 
-  test("more than are ever drawn for one request are refused before the first call", async () => {
+  test("a request for too many images is rejected before the first call", async () => {
     const { error } = await read(await draw({ model: "test/gemini", prompt, n: 33 }))
     expect([error.code, error.param]).toEqual(["invalid_parameter", "n"])
     expect(error.message).toContain("`n` asks for 33 images")
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
-  test("is explained without a call", async () => {
+  test("an image request is explained without a call", async () => {
     const answer = await draw({ model: "test/imagen", prompt, user: "u", provider: { explain: true } })
     const { attempts } = (await answer.json()) as { attempts: unknown[] }
     expect(attempts).toMatchObject([
       { lane: "translate", upstream_protocol: "imagen-predict", losses: [{ path: "user" }] },
     ])
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 
   test("a URL is returned if the host sends no bytes, and reported as a loss", async () => {
@@ -213,8 +213,8 @@ describe("said again", () => {
   })
 })
 
-describe("relayed", () => {
-  test("where client and host speak alike, every byte stays", async () => {
+describe("relayed images", () => {
+  test("every byte is kept if client and host use the same protocol", async () => {
     const written =
       '{"created": 5,"data":[ {"b64_json":"AA=="} ],"usage":{"input_tokens":1,"output_tokens":2.0}, "odd":1e2}'
     script((_, reply) => reply.raw(written))
@@ -222,14 +222,14 @@ describe("relayed", () => {
   })
 })
 
-describe("what is not drawn", () => {
+describe("images that a host does not draw", () => {
   test.each([
     ["imagen", {}],
     ["imagen", { predictions: [{ raiFilteredReason: "Blocked." }] }],
     ["gemini", { promptFeedback: { blockReason: "PROHIBITED_CONTENT" }, usageMetadata: { promptTokenCount: 5 } }],
     ["gemini", { candidates: [{ finishReason: "IMAGE_SAFETY" }], usageMetadata: { promptTokenCount: 5 } }],
     ["fireworks", { base64: ["AA=="], finishReason: "CONTENT_FILTERED" }],
-  ])("by a policy of %s is refused, and costs nothing: %j", async (name, body) => {
+  ])("an image blocked by a policy of %s is rejected and free: %j", async (name, body) => {
     script((_, reply) => reply.json(body))
     const answer = await draw({ model: `test/${name}-each`, prompt })
     const { error } = await read(answer)
@@ -237,7 +237,7 @@ describe("what is not drawn", () => {
     expect(await receiptOf(answer)).toMatchObject({ cost: "0" })
   })
 
-  test("of several is missing, and is not paid for", async () => {
+  test("a missing image among several is not charged", async () => {
     const predictions = [{ mimeType: "image/png", bytesBase64Encoded: picture }, { raiFilteredReason: "Blocked." }]
     script((_, reply) => reply.json({ predictions }))
     const answer = await draw({ model: "test/imagen-each", prompt, n: 2 })
@@ -245,15 +245,15 @@ describe("what is not drawn", () => {
     expect(Number(answer.headers.get("x-gateway-cost"))).toBeCloseTo(0.04, 9)
   })
 
-  test("because the model only spoke is drawn by the next target", async () => {
-    const spoken = { candidates: [{ content: { parts: [{ text: "No." }] }, finishReason: "STOP" }] }
-    script((request, reply) => (request.path.startsWith("/gemini") ? reply.json(spoken) : asUsual(request, reply)))
+  test("a model that returns only text falls back to the next target", async () => {
+    const textOnly = { candidates: [{ content: { parts: [{ text: "No." }] }, finishReason: "STOP" }] }
+    script((request, reply) => (request.path.startsWith("/gemini") ? reply.json(textOnly) : asUsual(request, reply)))
     const answer = await draw({ model: "test/several", prompt, n: 2 })
     expect([answer.status, answer.headers.get("x-gateway-provider")]).toEqual([200, "gpt-image"])
     expect(Number(answer.headers.get("x-gateway-cost"))).toBeCloseTo(0.08, 9)
   })
 
-  test("because one of several calls fails is drawn whole by the next target", async () => {
+  test("a failure of one of several calls falls back, and the next target draws all images", async () => {
     let calls = 0
     script((request, reply) => {
       if (request.path.startsWith("/gemini") && ++calls === 2) {
@@ -277,13 +277,13 @@ describe("what is not drawn", () => {
   })
 })
 
-describe("in Google's own protocol", () => {
+describe("images in Google's own protocol", () => {
   const body = {
     contents: [{ role: "user", parts: [{ text: prompt }] }],
     generationConfig: { responseModalities: ["TEXT", "IMAGE"], imageConfig: { aspectRatio: "3:2" } },
   }
 
-  test.each(GENAI_VERSIONS)("$name reads the image that was drawn", async (version) => {
+  test.each(GENAI_VERSIONS)("$name reads the generated image", async (version) => {
     const httpOptions = { baseUrl: `${gateway.url}/gemini`, apiVersion: "v1beta" }
     const client = new version.GoogleGenAI({ apiKey: gateway.key, httpOptions })
     const { data } = await client.models.generateContent({
@@ -294,7 +294,7 @@ describe("in Google's own protocol", () => {
     expect(data).toBe(picture)
   })
 
-  test("the request goes as it came, and images are priced as such", async () => {
+  test("the request is forwarded unchanged, and images are priced as such", async () => {
     const answer = await post("/genapi/v1beta/models/test/gemini:generateContent", body)
     expect(answer.status).toBe(200)
     expect(JSON.parse(upstream.lastRequest().body.toString())).toEqual(body)
@@ -304,7 +304,7 @@ describe("in Google's own protocol", () => {
     expect(Number(each.headers.get("x-gateway-cost"))).toBeCloseTo(0.04, 9)
   })
 
-  test("a stream passes with the image in it, however large, and is priced alike", async () => {
+  test("a stream with an image of any size passes and is priced alike", async () => {
     const large = Buffer.alloc(3_000_000, 7).toString("base64")
     const { input, output, image } = HOSTS.gemini.tokens(1)
     script(async (_, reply) => {
@@ -326,14 +326,14 @@ describe("in Google's own protocol", () => {
     expect(Number((await receiptOf(answer)).cost)).toBeCloseTo(cost, 12)
   })
 
-  test("models that do not draw there are pointed to where they do", async () => {
+  test("models that draw no images there are rejected with the right endpoint", async () => {
     for (const name of ["gpt-image", "openrouter"]) {
       const answer = await post(`/genapi/v1beta/models/test/${name}:generateContent`, body)
       const { error } = await read(answer)
       expect([name, answer.status, error.code]).toEqual([name, 400, "invalid_parameter"])
       expect(error.message).toContain("/v1/images/generations")
     }
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
   })
 })
 
@@ -343,25 +343,25 @@ describe("money", () => {
     expect((await draw({ model: "test/gemini", prompt, n: 2 }, headers)).status).toBe(200)
     const again = await draw({ model: "test/gemini", prompt, n: 2 }, headers)
     expect([again.status, (await read(again)).error.code]).toEqual([409, "idempotency_replayed"])
-    expect(heard).toHaveLength(2)
+    expect(received).toHaveLength(2)
   })
 
-  test("who can pay for two images is not begun with three, and draws two", async () => {
+  test("a balance for two images rejects a request for three before any call, and pays for two", async () => {
     const { text: poor } = await gateway.gateway.keys.createFunded({ name: "poor" }, 100_000_000n)
     const headers = { authorization: `Bearer ${poor}` }
     const three = await draw({ model: "test/gemini-each", prompt, n: 3 }, headers)
     expect([three.status, (await read(three)).error.code]).toEqual([403, "insufficient_balance"])
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
     expect((await draw({ model: "test/gemini-each", prompt, n: 2 }, headers)).status).toBe(200)
     const another = await draw({ model: "test/gemini-each", prompt }, headers)
-    expect([another.status, heard.length]).toEqual([403, 2])
+    expect([another.status, received.length]).toEqual([403, 2])
   })
 
   test("a client that leaves ends all calls", async () => {
     const begun: Promise<number>[] = []
     script((_, reply) => void begun.push(reply.closed))
     const leaving = new AbortController()
-    const asked = fetch(`${gateway.url}/v1/images/generations`, {
+    const pending = fetch(`${gateway.url}/v1/images/generations`, {
       method: "POST",
       headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "test/gemini", prompt, n: 8 }),
@@ -370,18 +370,18 @@ describe("money", () => {
     await eventually(() => begun.length === 4, { what: "four calls at once" })
     const leftAt = performance.now()
     leaving.abort()
-    expect(await asked).toBe("left")
+    expect(await pending).toBe("left")
     for (const closedAt of await Promise.all(begun)) expect(closedAt - leftAt).toBeLessThan(1000)
   })
 })
 
-test("a large prompt is drawn as any other", async () => {
+test("a large prompt is processed like any other", async () => {
   const long = "snow ".repeat(300_000)
   const answer = await draw({ model: "test/gemini", prompt: long, response_format: "b64_json" })
   expect((await read(answer)).data).toEqual([{ b64_json: pictureFor(long) }])
 })
 
-test("a gateway without any configuration draws with every maker's models", async () => {
+test("a gateway without any configuration draws with every author's models", async () => {
   const demo = InProcessGateway.start({ config: "" })
   try {
     const [version] = VERSIONS
@@ -396,7 +396,7 @@ test("a gateway without any configuration draws with every maker's models", asyn
   }
 })
 
-test("image models are listed for every host that serves them, and unreachable ones are not", async () => {
+test("image models are listed for every host that serves them, and unserved ones are not", async () => {
   const headers = { authorization: `Bearer ${gateway.key}` }
   const { data } = (await (await fetch(`${gateway.url}/v1/models`, { headers })).json()) as { data: { id: string }[] }
   const ids = data.map(({ id }) => id)

@@ -48,7 +48,7 @@ export function jsonObject({
   return fc.record({ members, before: space, after: space, inner: space })
 }
 
-/** A string's JSON text, with escapes where nobody needs them. */
+/** A string's JSON text with unnecessary escapes. */
 export function spelled(text: string): fc.Arbitrary<string> {
   const units = [...Array(text.length).keys()].map((at) => text.charCodeAt(at))
   return fc

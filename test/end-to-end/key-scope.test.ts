@@ -1,5 +1,5 @@
-// What a key may do, as its holder meets it: protocols, addresses, models and expiry; what it is told of itself; and
-// that a change, of the key or of its tenant, holds from the next request on.
+// The scope of a key: protocols, addresses, models and expiry; GET /v1/key; changes of a key or its tenant apply from
+// the next request on.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import Anthropic from "@anthropic-ai/sdk"
 import { ApiError, GoogleGenAI } from "@google/genai"
@@ -73,7 +73,7 @@ const CLASSES = {
 type ClientFamily = keyof typeof clients
 const FAMILIES: readonly ClientFamily[] = ["openai", "anthropic", "gemini"]
 
-test("the protocols a key may be bound to are those there are", () => {
+test("the protocol names that a key accepts are those of the gateway's protocols", () => {
   expect([...PROTOCOL_IDS].sort()).toEqual(protocols.map(({ id }) => id).sort())
   for (const id of PROTOCOL_IDS) expect(FAMILIES.some((family) => id.startsWith(`${family}-`))).toBe(true)
 })
@@ -85,20 +85,20 @@ describe.each(FAMILIES)("the client of %s", (family) => {
     ["a key of other protocols", { protocols: FAMILIES.filter((other) => other !== family) }, 403],
     ["a key of other addresses", { addresses: ["10.0.0.0/8", "::1"] }, 403],
   ]
-  test.each(refusals)("raises its own class for %s", async (_, wish, status) => {
+  test.each(refusals)("a client raises its own class for %s", async (_, wish, status) => {
     const { key } = await newKey(wish)
     const error = await rejectionOf(clients[family](key))
     expect(error).toBeInstanceOf(CLASSES[family][status])
     expect(error).toMatchObject({ status })
   })
 
-  test("is answered with a key of its own protocols and address", async () => {
+  test("a client with a key of its own protocol and address is answered", async () => {
     await clients[family]((await newKey({ protocols: [family], addresses: ["127.0.0.0/8"], models: ["openai/*"] })).key)
   })
 })
 
 describe("a key of some protocols", () => {
-  test("a key of some protocols may call over those only, and list whatever it may call", async () => {
+  test("a key of some protocols calls only those, and lists only models that they can call", async () => {
     const { key } = await newKey({ protocols: ["openai-embeddings"] })
     const { status, body } = await ask("/v1/models", key)
     expect(status).toBe(200)
@@ -110,7 +110,7 @@ describe("a key of some protocols", () => {
     expect(await rejectionOf(clients.openai(key))).toMatchObject({ status: 403, code: "route_not_allowed" })
   })
 
-  test("a key of some protocols is not drained by who may not use it", async () => {
+  test("requests from a rejected address do not count against the limits of a key", async () => {
     const { key } = await newKey({ addresses: ["10.1.0.0/16"], requests_per_minute: 5 })
     for (let n = 0; n < 10; n++) expect(code(await ask("/v1/key", key))).toBe("403 route_not_allowed")
     const inside = await ask("/v1/key", key, { "x-forwarded-for": "10.1.2.3" })
@@ -169,8 +169,8 @@ describe("GET /v1/key", () => {
   })
 })
 
-describe("a change holds from the next request on", () => {
-  test("of every member of a key", async () => {
+describe("a change of limits", () => {
+  test("a change of any member of a key applies from the next request on", async () => {
     const { id, key } = await newKey()
     const before = (await ask("/v1/key", key)).body
     const change = {
@@ -202,7 +202,7 @@ describe("a change holds from the next request on", () => {
     )
   })
 
-  test("of a tenant, for all its keys", async () => {
+  test("a change of a tenant applies to all its keys from the next request on", async () => {
     const [one, two] = [await newKey({ tenant: "acme" }), await newKey({ tenant: "acme" })]
     await clients.openai(one.key)
     const made = await administer("POST", "/tenants", { name: "acme", models: ["meta/*"], requests_per_minute: 4 })
@@ -237,7 +237,7 @@ describe("a change holds from the next request on", () => {
 describe("the command line", () => {
   const run = (...words: string[]) => runCommand([...words, "--data", folder.path], { folder: folder.path })
 
-  test("changes a key of the running gateway, which obeys at once", async () => {
+  test("the command line changes a key of the running gateway, which applies it at once", async () => {
     const { id, key } = await newKey()
     const flags = ["--rpm", "3", "--tpm", "1000", "--budgets", "day=10,month=200", "--protocols", "gemini", "--strict"]
     const { code: ended, stdout, stderr } = await run("keys", "update", id, ...flags)
@@ -278,7 +278,7 @@ describe("the command line", () => {
     [["keys", "create", "--name", "x", "--protocols", "http"], /anthropic/],
     [["tenants", "create"], /name/],
   ]
-  test.each(mistakes)("the command line refuses %p with a hint", async (words, hint) => {
+  test.each(mistakes)("the command line rejects %p with a hint", async (words, hint) => {
     const { code: ended, stderr } = await run(...words)
     expect(ended).toBe(1)
     expect(stderr).toMatch(hint)

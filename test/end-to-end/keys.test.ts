@@ -1,4 +1,4 @@
-// What an operator does with keys, from the command line to the door they open.
+// API keys on the command line and at a running gateway; the first start; `trivium check`.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { spawn } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
@@ -42,7 +42,7 @@ describe("trivium keys", () => {
   const folder = new KeyFolder()
   afterAll(() => folder.remove())
 
-  test("list, before there is any, says how to make one", async () => {
+  test("list without any key prints how to create one", async () => {
     const { code, stdout } = await folder.run("list")
     expect(code).toBe(0)
     expect(stdout).toContain("trivium keys create --name")
@@ -86,7 +86,7 @@ describe("trivium keys", () => {
     })
   })
 
-  test("create takes every limit, and update every other one; a word takes one away", async () => {
+  test("create accepts every limit, update changes each, and a keyword removes one", async () => {
     const limits = ["--rpm", "60", "--tpm", "9000", "--concurrent", "4", "--budgets", "day=1.50,total=20"]
     const where = [
       "--protocols",
@@ -129,14 +129,14 @@ describe("trivium keys", () => {
     })
   })
 
-  test("a duration is counted from now", async () => {
+  test("a duration is counted from the present", async () => {
     const { expires_at } = await folder.json<ShownKey>("create", "--name", "short", "--expires", "12h")
     const hours = (Date.parse(expires_at ?? "") - Date.now()) / 3_600_000
     expect(hours).toBeGreaterThan(11.9)
     expect(hours).toBeLessThan(12.1)
   })
 
-  test("list shows every key's state, and no key", async () => {
+  test("list shows the state of every key, and no key text", async () => {
     const past = await folder.json<ShownKey>("create", "--name", "past", "--expires", "2020-01-31")
     await folder.json("revoke", (await folder.create("gone")).id)
     const { stdout } = await folder.run("list")
@@ -154,7 +154,7 @@ describe("trivium keys", () => {
     for (const each of listed) expect(each).not.toHaveProperty("key")
   })
 
-  test("rotate and revoke tell what they did", async () => {
+  test("rotate and revoke print their effect", async () => {
     const { id, key } = await folder.create("turning")
     const rotated = await folder.run("rotate", id)
     expect(rotated.stdout).toMatch(KEY)
@@ -167,7 +167,7 @@ describe("trivium keys", () => {
     expect(dead.stderr).toContain("revoked")
   })
 
-  test.each(["rotate", "revoke"])("%s of an unknown id fails and says so on one line", async (command) => {
+  test.each(["rotate", "revoke"])("%s of an unknown id fails with a one-line message", async (command) => {
     const { code, stdout, stderr } = await folder.run(command, "key_nobody")
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
     expect(stderr).toMatch(/^There is no key key_nobody\..*\n$/)
@@ -180,7 +180,7 @@ describe("trivium keys", () => {
     ["no sense in --grace", ["rotate", "key_x", "--grace", "1"], /30d/],
     ["an unknown command", ["destroy"], /destroy/],
   ]
-  test("a mistake is refused with a hint", async () => {
+  test("a mistake is rejected with a hint", async () => {
     const refusals = await Promise.all(mistakes.map(([, words]) => folder.run(...words)))
     for (const [index, { code, stderr }] of refusals.entries()) {
       const [, , hint = /^$/] = mistakes[index] ?? []
@@ -190,7 +190,7 @@ describe("trivium keys", () => {
     }
   })
 
-  test("no key is in what is stored, and the secret is the owner's alone", async () => {
+  test("no key text is in the store, and only its owner can read the secret file", async () => {
     const { key } = await folder.create("stored")
     const files = readdirSync(folder.path).filter((name) => statSync(join(folder.path, name)).isFile())
     expect(files).toContain("trivium.db")
@@ -199,7 +199,7 @@ describe("trivium keys", () => {
   })
 })
 
-describe("a gateway on a store that holds keys", () => {
+describe("a gateway with stored keys", () => {
   const folder = new KeyFolder()
   const keys = { whole: "", scoped: "", expired: "", future: "", old: "", new: "", cut: "", replaced: "" }
   let upstream: ScriptedUpstream
@@ -251,7 +251,7 @@ describe("a gateway on a store that holds keys", () => {
     ["the old text of a key rotated without grace", "cut", "401 revoked_api_key"],
     ["a key after its expiry", "expired", "401 expired_api_key"],
   ]
-  test.each(doors)("answers %s", async (_, name, expected) => {
+  test.each(doors)("a gateway with stored keys answers %s", async (_, name, expected) => {
     expect(await knock(keys[name])).toBe(expected)
   })
 
@@ -268,13 +268,13 @@ describe("a gateway on a store that holds keys", () => {
     expect(await knock(rotated.key ?? "")).toBe("401 revoked_api_key")
   })
 
-  test("a gateway on a store that holds keys refuses an unknown id as the store itself would", async () => {
+  test("a gateway with stored keys rejects an unknown id as the store would", async () => {
     const { code, stdout, stderr } = await folder.run("revoke", "key_nobody/../../x")
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
     expect(stderr).toMatch(/^There is no key key_nobody.*\n$/)
   })
 
-  test("a gateway on a store that holds keys lists its models to the command line", async () => {
+  test("a gateway with stored keys lists its models to the command line", async () => {
     const { code, stdout } = await runCommand(["models", "--data", folder.path], { folder: folder.path })
     expect(code).toBe(0)
     expect(stdout).toMatch(/^MODEL +KIND +CONTEXT +SERVED BY\ntest\/model +chat +1000 +scripted\n$/)
@@ -282,7 +282,7 @@ describe("a gateway on a store that holds keys", () => {
     expect(JSON.parse(all.stdout).length).toBeGreaterThan(150)
   })
 
-  test("a gateway on a store that holds keys can be spoken to from elsewhere, by its address and its administration key", async () => {
+  test("a remote gateway is administered by its address and its administration key", async () => {
     const elsewhere = mkdtempSync(join(tmpdir(), "trivium-elsewhere-"))
     try {
       const words = ["keys", "list", "--json", "--url", gateway.adminUrl]
@@ -302,7 +302,7 @@ describe("a gateway on a store that holds keys", () => {
     }
   })
 
-  test("a gateway on a store that holds keys keeps its administration key to its owner", () => {
+  test("the administration key file is readable only by its owner", () => {
     expect(statSync(join(folder.path, "admin-key")).mode & 0o777).toBe(0o600)
     expect(gateway.output.stdout + gateway.output.stderr).not.toContain(
       readFileSync(join(folder.path, "admin-key"), "utf8").trim(),
@@ -311,7 +311,7 @@ describe("a gateway on a store that holds keys", () => {
 })
 
 describe("the first start", () => {
-  test("the first start prints one key and a curl line that works as it is; the second prints none", async () => {
+  test("the first start prints one key and a working curl line, and the second prints none", async () => {
     const data = mkdtempSync(join(tmpdir(), "trivium-first-"))
     const first = await RunningGateway.start({ dataDir: data })
     try {
@@ -333,7 +333,7 @@ describe("the first start", () => {
     }
   })
 
-  test("with a provider configured prints a curl line that works as it is, too", async () => {
+  test("the first start with a provider configured prints a working curl line too", async () => {
     const upstream = await ScriptedUpstream.start()
     const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
     try {
@@ -377,13 +377,13 @@ describe("trivium check", () => {
     return runCommand(["check"], { folder, environment })
   }
 
-  test("trivium check takes an empty configuration for demo mode", async () => {
+  test("trivium check reports demo mode for an empty configuration", async () => {
     const { code, stdout } = await check("")
     expect(code).toBe(0)
     expect(stdout).toContain("demo mode")
   })
 
-  test("trivium check says of each provider whether it takes its credential, and never shows one", async () => {
+  test("trivium check reports whether each provider accepts its credential, and never shows one", async () => {
     const upstream = await ScriptedUpstream.start((request, reply) => {
       reply.json({}, request.headers.authorization === "Bearer upstream-credential" ? 200 : 401)
     })
@@ -407,7 +407,7 @@ describe("trivium check", () => {
     expect(stdout).toContain("no response")
   })
 
-  test("names every mistake by file, line and column, with the nearest known name", async () => {
+  test("trivium check names every mistake by file, line and column, with the nearest known name", async () => {
     const { code, stdout, stderr } = await check(
       [
         "server: { prot: 8080 }",
@@ -429,7 +429,7 @@ describe("trivium check", () => {
     expect(stderr).not.toContain("    at ")
   })
 
-  test("a gateway does not start on what it refuses", async () => {
+  test("a gateway does not start with an invalid configuration", async () => {
     writeFileSync(join(folder, "trivium.yaml"), "server: { port: eighty }")
     const { code, stdout, stderr } = await runCommand(["serve", "--port", "0"], { folder })
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" })

@@ -1,4 +1,4 @@
-// Large bodies: whose room they take while they arrive, and from whom they are not even read.
+// Large bodies: the memory they take while they arrive, and bodies that are rejected unread.
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { eventually, within } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
@@ -41,7 +41,7 @@ async function refusedUnread(key: string, framing: string, at = gateway): Promis
   return client.received
 }
 
-test("bodies that are only announced take no memory from another key", async () => {
+test("announced bodies take no memory from another key before they arrive", async () => {
   const greedy = await newKey()
   const hogs = await Promise.all(
     Array.from({ length: 4 }, async () => {
@@ -60,7 +60,7 @@ test("bodies that are only announced take no memory from another key", async () 
 test.each([
   ["an empty balance", { balance: "0" }, "insufficient_balance"],
   ["an empty budget", { budgets: { day: "0" } }, "budget_exceeded"],
-])("the large body of a key with %s is refused with 403 before it is read", async (_, wish, code) => {
+])("the large body of a key with %s is rejected with 403 before it is read", async (_, wish, code) => {
   const key = await newKey(wish)
   for (const framing of [`content-length: ${30 * MIB}`, "transfer-encoding: chunked"]) {
     const answer = await refusedUnread(key, framing)
@@ -69,7 +69,7 @@ test.each([
   }
 })
 
-test("a key whose balance is empty may still send a large body to a model that costs nothing", async () => {
+test("a key with an empty balance may still send a large body to a free model", async () => {
   const config = upstreamConfig(upstream.baseUrl, FREE_MODEL)
   const other = await RunningGateway.start({ config })
   try {
@@ -82,12 +82,12 @@ test("a key whose balance is empty may still send a large body to a model that c
   }
 })
 
-test("a large request that is refused by its key is answered without waiting for its body", async () => {
+test("a large request with an invalid key is answered without waiting for its body", async () => {
   const answer = await refusedUnread("wrong", `content-length: ${30 * MIB}`)
   expect(answer).toStartWith("HTTP/1.1 401")
 })
 
-test("what bodies took is given back when their senders leave", async () => {
+test("the memory of bodies is released when their senders leave", async () => {
   const key = await newKey()
   const client = await RawClient.connect(gateway.url)
   await client.send(`${head(key, `content-length: ${MIB}`)}${" ".repeat(200_000)}`)

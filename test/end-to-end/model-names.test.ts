@@ -1,4 +1,4 @@
-// Names of models as callers write them: in another case, as other gateways call them, with a slip of the fingers.
+// Model names as callers write them: in another letter case, in other gateways' spelling, with a typing error.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
 import { ScriptedUpstream } from "../stage/upstream.ts"
@@ -21,7 +21,7 @@ async function newKey(gateway: RunningGateway, wish: object): Promise<string> {
   return ((await response.json()) as { key: string }).key
 }
 
-describe("in demo mode", () => {
+describe("model names in demo mode", () => {
   let gateway: RunningGateway
   beforeAll(async () => {
     gateway = await RunningGateway.start()
@@ -38,7 +38,7 @@ describe("in demo mode", () => {
     ["openai/gpt-4o-mini:floor", "openai/gpt-4o-mini"],
     ["OpenAI/gpt-4o-mini:NITRO", "openai/gpt-4o-mini"],
     ["meta-llama/llama-3.3-70b-instruct:floor", "meta/llama-3.3-70b"],
-  ])("%s is %s", async (name, id) => {
+  ])("the name %s resolves to %s", async (name, id) => {
     const { status, model, body } = await named(gateway, name)
     expect([status, model, body.model]).toEqual([200, id, id])
   })
@@ -52,14 +52,14 @@ describe("in demo mode", () => {
     ["meta-llama/llama-3.3-70b-instruct:free", "The model's name is `meta/llama-3.3-70b`: no free variants"],
     ["openai/gpt-4o-mini:online", "web search tool"],
     ["openai/gpt-4o-mini:thinking", "ask for reasoning"],
-  ])("%s is unknown, and the message says: %s", async (name, advice) => {
+  ])("the name %s is unknown, and the message contains: %s", async (name, advice) => {
     const { status, error } = await named(gateway, name)
     expect([status, error?.code]).toEqual([400, "model_not_found"])
     expect(error?.message).toContain(advice)
     expect(error?.message).toContain("GET /v1/models lists")
   })
 
-  test("a name that is like no other gets no suggestion", async () => {
+  test("a name similar to no other gets no suggestion", async () => {
     const { error } = await named(gateway, "zzzz/qqqqqqqq")
     expect(error?.message).toBe("There is no model `zzzz/qqqqqqqq`. GET /v1/models lists the models this key can call.")
   })
@@ -74,24 +74,24 @@ describe("in demo mode", () => {
     expect((await named(gateway, "openai/gpt-4o", key)).error?.code).toBe("model_not_allowed")
   })
 
-  test("the listing that a message names is that of the protocol spoken", async () => {
+  test("the error names the listing of the protocol in use", async () => {
     const type = { "content-type": "application/json" }
     const headers = { ...type, authorization: `Bearer ${gateway.key}`, "anthropic-version": "2023-06-01" }
-    const told = async (path: string, body: object) => {
+    const errorOf = async (path: string, body: object) => {
       const response = await fetch(gateway.url + path, { method: "POST", headers, body: JSON.stringify(body) })
       return ((await response.json()) as { error: { message: string } }).error.message
     }
     const message = { model: "gpt4o", max_tokens: 5, messages }
-    expect(await told("/anthropic/v1/messages", message)).toContain("GET /anthropic/v1/models lists")
-    expect(await told("/msgapi/messages", message)).toContain("GET /msgapi/")
-    expect(await told("/v1/messages", message)).toContain("GET /v1/models lists")
-    expect(await told("/gemini/v1beta/models/gpt4o:generateContent", { contents })).toContain(
+    expect(await errorOf("/anthropic/v1/messages", message)).toContain("GET /anthropic/v1/models lists")
+    expect(await errorOf("/msgapi/messages", message)).toContain("GET /msgapi/")
+    expect(await errorOf("/v1/messages", message)).toContain("GET /v1/models lists")
+    expect(await errorOf("/gemini/v1beta/models/gpt4o:generateContent", { contents })).toContain(
       "Did you mean `openai/gpt-4o`? GET /gemini/v1beta/models lists",
     )
-    expect(await told("/v1beta/models/gpt4o:generateContent", { contents })).toContain("GET /v1beta/models lists")
+    expect(await errorOf("/v1beta/models/gpt4o:generateContent", { contents })).toContain("GET /v1beta/models lists")
   })
 
-  test("a fallback that is unknown is named with its place, and suggested for too", async () => {
+  test("an unknown fallback is named with its position and a suggestion", async () => {
     const provider = { fallback: ["openai/gpt-4o-mimi"] }
     const response = await gateway.chat({ model: "openai/gpt-4o", messages, provider })
     expect(await response.json()).toMatchObject({
@@ -99,7 +99,7 @@ describe("in demo mode", () => {
     })
   })
 
-  test("one model is shown under every name that calls it, and unknown ones are suggested for", async () => {
+  test("one model is shown under every name that calls it, and unknown names get suggestions", async () => {
     const headers = { authorization: `Bearer ${gateway.key}` }
     const shown = await fetch(`${gateway.url}/v1/models/OpenAI/GPT-4o`, { headers })
     expect(await shown.json()).toMatchObject({ id: "openai/gpt-4o" })
@@ -108,7 +108,7 @@ describe("in demo mode", () => {
   })
 })
 
-describe("with several hosts", () => {
+describe("model names with several hosts", () => {
   let upstream: ScriptedUpstream
   let gateway: RunningGateway
   beforeAll(async () => {
@@ -149,21 +149,21 @@ models:
     return { strategy: plan.strategy, providers, ...(plan.error && { code: plan.error.code }) }
   }
 
-  test(":floor tries the cheapest first and :nitro the fastest, where the request says nothing else", async () => {
+  test(":floor tries the cheapest first and :nitro the fastest, unless the request has its own routing", async () => {
     expect(await planOf("acme/Chat")).toEqual({ strategy: null, providers: ["dear", "cheap", "vertex"] })
     expect(await planOf("acme/Chat:floor")).toEqual({ strategy: "cost", providers: ["cheap", "vertex", "dear"] })
     expect((await planOf("acme/chat:nitro")).strategy).toBe("latency")
     const provider = { explain: true, routing: "quality" }
-    const said = await gateway.chat({ model: "acme/Chat:floor", messages, provider })
-    expect(await said.json()).toMatchObject({ strategy: "quality" })
+    const explicit = await gateway.chat({ model: "acme/Chat:floor", messages, provider })
+    expect(await explicit.json()).toMatchObject({ strategy: "quality" })
   })
 
-  test("another gateway's name for a host pins that host", async () => {
+  test("another gateway's name for a host selects that host", async () => {
     expect((await planOf("vertex_ai/chat")).providers).toEqual(["vertex"])
     expect((await planOf("CHEAP/acme/chat")).providers).toEqual(["cheap"])
   })
 
-  test("two names that differ in case alone resolve exactly or not at all, unless the scope leaves one", async () => {
+  test("two names that differ only in case resolve exactly or not at all, unless the scope leaves one", async () => {
     expect((await planOf("acme/TWIN")).providers).toEqual(["dear"])
     expect((await planOf("acme/Twin")).code).toBe("model_not_found")
     const key = await newKey(gateway, { models: ["acme/twin"] })

@@ -1,4 +1,4 @@
-// Which models a caller is shown: those this key can call now.
+// The models that a caller can list: those its key can call now.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
@@ -45,7 +45,7 @@ async function listed(key: string): Promise<string[]> {
   return list.data.map(({ id }) => id)
 }
 
-test("the list holds what has a live target, with its limits", async () => {
+test("the list holds models with a configured target, with their limits", async () => {
   const { data } = (await (await get("/v1/models")).json()) as { data: ModelListing[] }
   expect(data.map(({ id }) => id)).toEqual(ALL)
   expect(data.find(({ id }) => id === "test/model")).toEqual({
@@ -69,12 +69,12 @@ test.each([
   ["whole", ALL],
   ["scoped", ["test/model", "test/odd.name:v1@2026/x"]],
   ["nothing", []],
-] as const)("a key of scope %s is shown, and told the count of, what it may call", async (name, expected) => {
+] as const)("a key of scope %s lists and counts exactly the models it may call", async (name, expected) => {
   expect(await listed(keys[name])).toEqual([...expected])
   expect(await (await get("/v1/models/count", keys[name])).json()).toEqual({ count: expected.length })
 })
 
-test("every listed model can be retrieved, and is told the same", async () => {
+test("every listed model can be retrieved with the same entry", async () => {
   const { data } = (await (await get("/v1/models")).json()) as { data: ModelListing[] }
   for (const card of data) {
     for (const path of [card.id, encodeURIComponent(card.id), card.id.replace("/", "%2f")]) {
@@ -93,29 +93,29 @@ test("every listed model can be called", async () => {
   }
 })
 
-test("an alias names its model", async () => {
+test("an alias retrieves its model", async () => {
   const response = await gateway.chat({ model: "odd", messages: [{ role: "user", content: "hi" }] })
   expect(await response.json()).toMatchObject({ model: "test/odd.name:v1@2026/x" })
   expect(await (await get("/v1/models/odd")).json()).toMatchObject({ id: "test/odd.name:v1@2026/x" })
 })
 
-describe("what is not there", () => {
+describe("unknown models", () => {
   test.each([
     ["an unknown model", "/v1/models/no/such", "whole", "resource_not_found"],
-    ["a model nobody serves", "/v1/models/other/unserved", "whole", "resource_not_found"],
+    ["a model without a target", "/v1/models/other/unserved", "whole", "resource_not_found"],
     ["a bundled model without a provider", "/v1/models/openai/gpt-4o", "whole", "resource_not_found"],
     ["a model outside the key's scope", "/v1/models/other/model", "scoped", "resource_not_found"],
     ["a model encoded twice", "/v1/models/test%252Fmodel", "whole", "resource_not_found"],
     ["a path that escapes", "/v1/models/%2e%2e%2f%2e%2e%2fadmin", "whole", "resource_not_found"],
     ["broken encoding", "/v1/models/%zz", "whole", "route_not_found"],
     ["no name at all", "/v1/models/", "whole", "route_not_found"],
-  ] as const)("%s is 404", async (_, path, key, code) => {
+  ] as const)("the path of %s is 404", async (_, path, key, code) => {
     const response = await get(path, keys[key])
     expect(response.status).toBe(404)
     expect(await response.json()).toMatchObject({ error: { code, type: "not_found_error" } })
   })
 
-  test("lists, counts and models need a key", async () => {
+  test("lists, counts and models require a key", async () => {
     for (const path of ["/v1/models", "/v1/models/count", "/v1/models/test/model", "/v1/models/no/such"]) {
       expect((await fetch(`${gateway.url}${path}`)).status).toBe(401)
     }

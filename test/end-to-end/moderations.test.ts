@@ -1,4 +1,4 @@
-// POST /v1/moderations: relayed to hosts that have it, and refused for all others.
+// POST /v1/moderations: relayed to hosts that have it, and rejected for all others.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import { SimulatorServer } from "../../src/simulator/server.ts"
@@ -52,7 +52,7 @@ async function receipt({ headers }: Response): Promise<unknown> {
 }
 
 describe("a moderation result", () => {
-  test("a moderation result of OpenAI's passes with the name changed and nothing else, and is free", async () => {
+  test("an OpenAI moderation result passes with only the name changed, and is free", async () => {
     upstream.script = (_, reply) => reply.raw(`{"id":"modr-1", "model":"omni-moderation-2024-09-26", ${JUDGED}}`)
     const answer = await ask({ input: "I fight", provider: { fallback: [] } })
     expect(await answer.text()).toBe(`{"id":"modr-1", "model":"openai/omni-moderation-latest", ${JUDGED}}`)
@@ -65,7 +65,7 @@ describe("a moderation result", () => {
     expect(await receipt(answer)).toMatchObject({ outcome: "settled", cost: "0", facts: { basis: "estimated" } })
   })
 
-  test("a moderation result costs what its host says that it used", async () => {
+  test("a moderation result is charged by the usage that its host reports", async () => {
     const usage = '"usage":{"prompt_tokens":40,"completion_tokens":0,"total_tokens":40}'
     upstream.script = (_, reply) => reply.raw(`{"id":"1","model":"mistral-moderation-2411",${JUDGED},${usage}}`)
     const answer = await ask({ model: "mistral/judge", input: ["I fight"] })
@@ -73,7 +73,7 @@ describe("a moderation result", () => {
     expect(await receipt(answer)).toMatchObject({ cost: "0.000004", usage: { input: 40 }, as_booked: true })
   })
 
-  test("a moderation result costs what is counted here where its host says nothing, or a price for each", async () => {
+  test("a moderation result is charged by a local count or by a price per call if its host reports no usage", async () => {
     const counted = await ask({ model: "test/simulated", input: "one two three four" })
     const cost = Number(counted.headers.get("x-gateway-cost"))
     expect(cost).toBeGreaterThan(0.000001)
@@ -81,7 +81,7 @@ describe("a moderation result", () => {
     expect((await ask({ model: "test/flat", input: "one" })).headers.get("x-gateway-cost")).toBe("0.002")
   })
 
-  test("a moderation result is read by the official client, of one text, of several, and of parts", async () => {
+  test("the official client reads moderation results of one text, of several, and of parts", async () => {
     const one = await client.moderations.create({ model: "test/simulated", input: "all is well" })
     expect(one).toMatchObject({ model: "test/simulated", results: [{ flagged: false }] })
     const two = await client.moderations.create({ model: "test/simulated", input: ["well", "pure violence"] })
@@ -96,8 +96,8 @@ describe("a moderation result", () => {
   })
 })
 
-describe("is refused", () => {
-  test("for a model of another kind, and a moderation model elsewhere", async () => {
+describe("invalid moderation requests", () => {
+  test("a moderation with another kind of model, and a moderation model elsewhere, are rejected", async () => {
     const chat = await rejectionOf(client.moderations.create({ model: "test/chat", input: "x" }))
     expect(chat).toMatchObject({ status: 400, param: "model" })
     const talk = { model: "test/simulated", messages: [{ role: "user" as const, content: "x" }] }
@@ -106,7 +106,7 @@ describe("is refused", () => {
     expect(String(talked)).toContain("/v1/moderations")
   })
 
-  test("where no provider of the model has it, without a call", async () => {
+  test("a moderation is rejected without a call if no provider of the model serves it", async () => {
     const before = upstream.requests.length
     const refused = await rejectionOf(client.moderations.create({ model: "test/elsewhere", input: "x" }))
     expect(refused).toMatchObject({ status: 400, code: "model_not_found" })

@@ -1,4 +1,4 @@
-// What OpenAI's own client library raises when something is wrong, the same in each of its versions.
+// The errors that OpenAI's own client library raises, the same in each of its versions.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type OpenAI from "openai"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
@@ -43,7 +43,7 @@ for (const version of VERSIONS) {
     })
 
     describe("errors", () => {
-      test("no key is an AuthenticationError", async () => {
+      test("a missing key raises an AuthenticationError", async () => {
         const keyless = connect("unused", { defaultHeaders: { authorization: null } })
         const error = await rejectionOf(keyless.chat.completions.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.AuthenticationError)
@@ -57,7 +57,7 @@ for (const version of VERSIONS) {
         ["a revoked key", () => keys.revoked, "revoked_api_key"],
       ] as const
       for (const [what, key, code] of opensNothing) {
-        test(`${what} is an AuthenticationError`, async () => {
+        test(`${what} raises an AuthenticationError`, async () => {
           const error = await rejectionOf(connect(key()).chat.completions.create(HI))
           expect(error).toBeInstanceOf(version.OpenAI.AuthenticationError)
           expect(error).toMatchObject({ status: 401, code, type: "authentication_error" })
@@ -65,7 +65,7 @@ for (const version of VERSIONS) {
         })
       }
 
-      test("a model outside the key's scope is a PermissionDeniedError", async () => {
+      test("a model outside the key's scope raises a PermissionDeniedError", async () => {
         const error = await rejectionOf(connect(keys.narrow).chat.completions.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.PermissionDeniedError)
         expect(error).toMatchObject({
@@ -88,7 +88,7 @@ for (const version of VERSIONS) {
         ["an unknown fallback", { provider: { fallback: ["no/such"] } }, unknownModel("provider.fallback[0]")],
       ]
       for (const [what, members, expected] of badRequests) {
-        test(`${what} is a BadRequestError with code and param`, async () => {
+        test(`${what} raises a BadRequestError with code and param`, async () => {
           const error = await rejectionOf(client.chat.completions.create({ ...HI, ...members } as ChatParams))
           expect(error).toBeInstanceOf(version.OpenAI.BadRequestError)
           expect(error).toMatchObject({ status: 400, type: "invalid_request_error", ...expected })
@@ -96,7 +96,7 @@ for (const version of VERSIONS) {
         })
       }
 
-      test("an unknown model or route is a NotFoundError", async () => {
+      test("an unknown model or route raises a NotFoundError", async () => {
         const model = await rejectionOf(client.models.retrieve("no/such"))
         expect(model).toBeInstanceOf(version.OpenAI.NotFoundError)
         expect(model).toMatchObject({ status: 404, code: "resource_not_found", type: "not_found_error" })
@@ -105,16 +105,23 @@ for (const version of VERSIONS) {
         expect(route).toMatchObject({ status: 404, code: "route_not_found" })
       })
 
-      test("an upstream's 400 comes back as a BadRequestError in the upstream's words", async () => {
-        const said = { message: "'stop' holds 5 sequences, at most 4 are allowed.", type: "invalid_request_error" }
-        upstream.script = (_, reply) => reply.json({ error: { ...said, param: "stop", code: null } }, 400)
+      test("an upstream's 400 raises a BadRequestError with the upstream's message", async () => {
+        const upstreamError = {
+          message: "'stop' holds 5 sequences, at most 4 are allowed.",
+          type: "invalid_request_error",
+        }
+        upstream.script = (_, reply) => reply.json({ error: { ...upstreamError, param: "stop", code: null } }, 400)
         const error = await rejectionOf(client.chat.completions.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.BadRequestError)
-        expect(error).toMatchObject({ status: 400, param: "stop", message: expect.stringContaining(said.message) })
+        expect(error).toMatchObject({
+          status: 400,
+          param: "stop",
+          message: expect.stringContaining(upstreamError.message),
+        })
         expect(upstream.requests).toHaveLength(1)
       })
 
-      test("an upstream that fails is an InternalServerError that the client does not retry", async () => {
+      test("an upstream that fails raises an InternalServerError that the client does not retry", async () => {
         upstream.script = (_, reply) => reply.json({ error: { message: "boom" } }, 500)
         const error = await rejectionOf(connect(keys.whole, { maxRetries: 2 }).chat.completions.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.InternalServerError)
@@ -122,7 +129,7 @@ for (const version of VERSIONS) {
         expect(upstream.requests).toHaveLength(countReportedAttempts((error as { error?: unknown }).error))
       })
 
-      test("an upstream that says when to come back is called again by the client", async () => {
+      test("an upstream that states a retry delay is retried by the client", async () => {
         upstream.script = (_, reply) => {
           if (upstream.requests.length === 1) reply.json({ error: { message: "slow" } }, 429, { "retry-after": "1" })
           else reply.json(completion("Hello."))
@@ -150,7 +157,7 @@ for (const version of VERSIONS) {
       }
 
       for (const [what, script] of failures) {
-        test(`${what} raises an APIError after the text that came`, async () => {
+        test(`a stream ${what} raises an APIError after the text that arrived`, async () => {
           upstream.script = script
           let text = ""
           const reading = (async () => {
@@ -172,7 +179,7 @@ for (const version of VERSIONS) {
         expect(error).toBeInstanceOf(version.OpenAI.APIError)
       })
 
-      test("with its first event is an InternalServerError, before any stream begins", async () => {
+      test("a stream that fails with its first event raises an InternalServerError before the stream starts", async () => {
         upstream.script = streams(['data: {"error":{"message":"boom","code":503}}\n\n'])
         const error = await rejectionOf(client.chat.completions.create({ ...HI, stream: true }))
         expect(error).toBeInstanceOf(version.OpenAI.InternalServerError)

@@ -1,4 +1,4 @@
-// What OpenAI's own client library gets through the gateway, the same in each of its versions.
+// OpenAI's own client library through the gateway, the same in each of its versions.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type OpenAI from "openai"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
@@ -61,7 +61,7 @@ const ANSWER_SCHEMA = {
   },
 } as const
 
-/** What the upstream was sent, as a value. */
+/** The upstream's last request body, parsed. */
 function received(): Record<string, unknown> {
   return JSON.parse(upstream.lastRequest().body.toString())
 }
@@ -73,7 +73,7 @@ for (const version of VERSIONS) {
     let client: OpenAI
     let helpers: OpenAI["chat"]["completions"]
 
-    /** What the upstream must get for the last body sent: the same bytes but for the model's name. */
+    /** The expected upstream body for the last body sent: the same bytes except for the model's name. */
     const expectedBody = () => sent.at(-1)?.replace("test/model", "upstream-model")
 
     beforeAll(() => {
@@ -92,13 +92,13 @@ for (const version of VERSIONS) {
     })
 
     describe("chat", () => {
-      test("an answer comes back whole, under the name the caller gave the model", async () => {
+      test("an answer arrives whole, under the caller's name for the model", async () => {
         const answer = await client.chat.completions.create(HI)
         expect(answer).toMatchObject({ ...completion("Hello."), model: "test/model" })
         expect(upstream.lastRequest().body.toString()).toBe(expectedBody() ?? "")
       })
 
-      test("the request id is where the client looks for it", async () => {
+      test("the request id is in the client's own property", async () => {
         const { response } = await client.chat.completions.create(HI).withResponse()
         const answer = await client.chat.completions.create(HI)
         expect(response.headers.get("x-request-id")).toMatch(/\S/)
@@ -140,7 +140,7 @@ for (const version of VERSIONS) {
         DONE,
       ]
 
-      test("usage is hidden from a stream that did not ask for it, though the upstream was asked", async () => {
+      test("usage is hidden from a stream that did not request it, though the upstream sends it", async () => {
         upstream.script = streams(events)
         const chunks = []
         for await (const each of await client.chat.completions.create({ ...HI, stream: true })) chunks.push(each)
@@ -166,7 +166,7 @@ for (const version of VERSIONS) {
     })
 
     describe("tools", () => {
-      test("a tool call is answered with", async () => {
+      test("a tool call in an answer is returned", async () => {
         upstream.script = (_, reply) => reply.json(toolCallAnswer)
         const answer = await client.chat.completions.create({ ...HI, tools: [WEATHER], tool_choice: "auto" })
         expect(answer.choices[0]?.finish_reason).toBe("tool_calls")
@@ -183,7 +183,7 @@ for (const version of VERSIONS) {
         DONE,
       ]
 
-      test("streamed arguments arrive in the pieces they were sent in", async () => {
+      test("streamed arguments arrive in the pieces in which they were sent", async () => {
         upstream.script = streams(callEvents)
         const deltas = []
         for await (const each of await client.chat.completions.create({ ...HI, tools: [WEATHER], stream: true })) {
@@ -192,13 +192,13 @@ for (const version of VERSIONS) {
         expect(deltas).toEqual(["", ...pieces, undefined])
       })
 
-      test("the stream helper folds the pieces into the call", async () => {
+      test("the stream helper accumulates the pieces into the call", async () => {
         upstream.script = streams(callEvents)
         const message = await helpers.stream({ ...HI, tools: [WEATHER], stream: true }).finalMessage()
         expect(message.tool_calls).toMatchObject([CALL])
       })
 
-      test("a tool's result sent back reaches the upstream unchanged", async () => {
+      test("a returned tool result reaches the upstream unchanged", async () => {
         const messages = [
           ...HI.messages,
           { role: "assistant" as const, content: null, tool_calls: [CALL] },
@@ -237,7 +237,7 @@ for (const version of VERSIONS) {
         expect(upstream.lastRequest().body.toString()).toBe(expectedBody() ?? "")
       })
 
-      test("the parse helper gives the value", async () => {
+      test("the parse helper returns the value", async () => {
         upstream.script = (_, reply) => reply.json(completion('{"city":"Oslo","celsius":-3.5}'))
         const format = {
           ...ANSWER_SCHEMA,
@@ -251,13 +251,13 @@ for (const version of VERSIONS) {
     })
 
     describe("models", () => {
-      test("the list holds what can be called", async () => {
+      test("the list holds the models that can be called", async () => {
         const ids = []
         for await (const model of client.models.list()) ids.push(model.id)
         expect(ids).toEqual(["test/model"])
       })
 
-      test("one model is found under its name, slash and all", async () => {
+      test("one model is found by its name with a slash", async () => {
         expect(await client.models.retrieve("test/model")).toMatchObject({ id: "test/model", object: "model" })
       })
     })

@@ -1,5 +1,5 @@
-// Responses, embeddings and images when something is wrong, as OpenAI's own client library sees it, the same in each of
-// its versions: its own error classes, and never an end as if a broken stream were complete.
+// Failures of responses, embeddings and images in OpenAI's own client library, the same in each of its versions: its
+// own error classes, and never a broken stream that looks complete.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type OpenAI from "openai"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
@@ -80,7 +80,7 @@ for (const version of VERSIONS) {
     })
 
     describe("a response", () => {
-      test("a response comes back whole, under the name the caller gave the model", async () => {
+      test("a response arrives whole, under the caller's name for the model", async () => {
         const response = await client.responses.create(HI)
         const { id } = response
         expect(id).toMatch(/^resp_[0-9a-f]{24}$/)
@@ -89,13 +89,13 @@ for (const version of VERSIONS) {
         expect(response._request_id).toMatch(/\S/)
       })
 
-      test("asked for with a wrong key is an AuthenticationError", async () => {
+      test("a response with a wrong key raises an AuthenticationError", async () => {
         const error = await rejectionOf(connect(`trv_${"0".repeat(49)}`).responses.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.AuthenticationError)
         expect(error).toMatchObject({ status: 401, code: "invalid_api_key" })
       })
 
-      test("asked for outside the key's scope is a PermissionDeniedError", async () => {
+      test("a response outside the key's scope raises a PermissionDeniedError", async () => {
         const error = await rejectionOf(connect(keys.narrow).responses.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.PermissionDeniedError)
         expect(error).toMatchObject({ status: 403, code: "model_not_allowed", param: "model" })
@@ -104,7 +104,7 @@ for (const version of VERSIONS) {
       const refused: readonly [string, object, { code: string; param: string }][] = [
         ["an unknown model", { model: "no/such" }, { code: "model_not_found", param: "model" }],
         ["a value out of bounds", { temperature: 2.1 }, invalid("temperature")],
-        ["no room for an answer", { max_output_tokens: 0 }, invalid("max_output_tokens")],
+        ["an output limit of 0", { max_output_tokens: 0 }, invalid("max_output_tokens")],
         ["no input", { input: undefined }, { code: "missing_parameter", param: "input" }],
         ["an unknown role", { input: [{ role: "boss", content: "" }] }, invalid("input[0].role")],
         ["another's response", { previous_response_id: "resp_1" }, invalid("previous_response_id")],
@@ -114,7 +114,7 @@ for (const version of VERSIONS) {
         ["a service without a price", { service_tier: "flex" }, { code: "model_not_priced", param: "service_tier" }],
       ]
       for (const [what, members, expected] of refused) {
-        test(`asked for with ${what} is a BadRequestError that names ${expected.param}`, async () => {
+        test(`a response with ${what} raises a BadRequestError that names ${expected.param}`, async () => {
           const error = await rejectionOf(client.responses.create({ ...HI, ...members } as FailingResponseParams))
           expect(error).toBeInstanceOf(version.OpenAI.BadRequestError)
           expect(error).toMatchObject({ status: 400, type: "invalid_request_error", ...expected })
@@ -128,7 +128,7 @@ for (const version of VERSIONS) {
         expect(error).toMatchObject({ status: 404 })
       })
 
-      test("a response of an upstream that is overloaded is an InternalServerError that the client does not retry", async () => {
+      test("an overloaded upstream raises an InternalServerError that the client does not retry", async () => {
         upstream.script = (_, reply) => reply.json({ error: { message: "4711", code: "server_is_overloaded" } }, 503)
         const error = await rejectionOf(client.responses.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.InternalServerError)
@@ -136,7 +136,7 @@ for (const version of VERSIONS) {
         expect(upstream.requests).toHaveLength(countReportedAttempts((error as { error?: unknown }).error))
       })
 
-      test("a response of an upstream that says when to come back is asked for again by the client", async () => {
+      test("an upstream that states a retry delay is retried by the client", async () => {
         upstream.script = (_, reply) => {
           if (upstream.requests.length === 1) reply.json({ error: { message: "slow" } }, 429, { "retry-after": "1" })
           else reply.json(responseObject("Hello."))
@@ -147,7 +147,7 @@ for (const version of VERSIONS) {
     })
 
     describe("a stream", () => {
-      test("a stream passes whole, and is numbered as it was", async () => {
+      test("a stream passes whole, with its sequence numbers", async () => {
         upstream.script = streams(responseWords("The quick"))
         const stream = client.responses.stream(HI as never)
         const numbers: number[] = []
@@ -157,7 +157,7 @@ for (const version of VERSIONS) {
       })
 
       for (const [what, script] of FAILURES) {
-        test(`${what} raises an APIError after the text that came`, async () => {
+        test(`a stream ${what} raises an APIError after the text that arrived`, async () => {
           upstream.script = script
           let text = ""
           const events: OpenAI.Responses.ResponseStreamEvent[] = []
@@ -176,14 +176,14 @@ for (const version of VERSIONS) {
           expect(upstream.requests).toHaveLength(1)
         })
 
-        test(`${what} makes the stream helper's final response fail`, async () => {
+        test(`a stream ${what} makes the stream helper's final response fail`, async () => {
           upstream.script = script
           const error = await rejectionOf(client.responses.stream(HI as never).finalResponse())
           expect(error).toBeInstanceOf(version.OpenAI.OpenAIError)
         })
       }
 
-      test("a stream that fails says so of the response, too, under the same id and in the next number", async () => {
+      test("a stream that fails marks its response as failed, under the same id and with the next number", async () => {
         upstream.script = streamsThen(half, (reply) => reply.cut("reset"))
         const events: OpenAI.Responses.ResponseStreamEvent[] = []
         const reading = (async () => {
@@ -203,7 +203,7 @@ for (const version of VERSIONS) {
         })
       })
 
-      test("a stream that fails with its first event is an InternalServerError, and no stream begins", async () => {
+      test("a stream that fails with its first event raises an InternalServerError before the stream starts", async () => {
         upstream.script = streams([errorEvent])
         const error = await rejectionOf(client.responses.create({ ...HI, stream: true }))
         expect(error).toBeInstanceOf(version.OpenAI.InternalServerError)
@@ -212,14 +212,14 @@ for (const version of VERSIONS) {
     })
 
     describe("embeddings", () => {
-      const asked = { model: "test/vectors", input: "alpha" }
+      const request = { model: "test/vectors", input: "alpha" }
       const embedding = { object: "embedding", index: 0, embedding: "AACAPwAAAAA=" }
       const usage = { prompt_tokens: 1, total_tokens: 1 }
 
-      test("embeddings of an upstream come decoded, under the name the caller gave the model", async () => {
+      test("embeddings of an upstream arrive decoded, under the caller's name for the model", async () => {
         upstream.script = (_, reply) =>
           reply.json({ object: "list", data: [embedding], model: "upstream-vectors-3", usage })
-        const answer = await client.embeddings.create(asked)
+        const answer = await client.embeddings.create(request)
         expect(answer).toMatchObject({ model: "test/vectors", usage })
         expect([...(answer.data[0]?.embedding ?? [])]).toEqual([1, 0])
         expect(JSON.parse(upstream.lastRequest().body.toString())).toMatchObject({ model: "upstream-vectors" })
@@ -231,8 +231,8 @@ for (const version of VERSIONS) {
         ["a model that makes none", { model: "test/model" }, invalid("model")],
       ]
       for (const [what, members, expected] of refused) {
-        test(`embeddings of ${what} are a BadRequestError that names ${expected.param}`, async () => {
-          const error = await rejectionOf(client.embeddings.create({ ...asked, ...members }))
+        test(`embeddings of ${what} raise a BadRequestError that names ${expected.param}`, async () => {
+          const error = await rejectionOf(client.embeddings.create({ ...request, ...members }))
           expect(error).toBeInstanceOf(version.OpenAI.BadRequestError)
           expect(error).toMatchObject({ status: 400, ...expected })
           expect(upstream.requests).toHaveLength(0)
@@ -241,14 +241,14 @@ for (const version of VERSIONS) {
     })
 
     describe("images", () => {
-      test("images of an upstream come as they are", async () => {
+      test("images of an upstream arrive unchanged", async () => {
         const data = [{ b64_json: "aGVsbG8=" }]
         upstream.script = (_, reply) => reply.json({ created: 1_756_315_696, data })
         expect((await client.images.generate({ model: "test/pictures", prompt: "A fox." })).data).toEqual(data)
         expect(JSON.parse(upstream.lastRequest().body.toString())).toMatchObject({ model: "upstream-pictures" })
       })
 
-      test("without a prompt are a BadRequestError", async () => {
+      test("an image request without a prompt raises a BadRequestError", async () => {
         const error = await rejectionOf(client.images.generate({ model: "test/pictures", prompt: "" }))
         expect(error).toBeInstanceOf(version.OpenAI.BadRequestError)
         expect(error).toMatchObject({ status: 400, param: "prompt" })

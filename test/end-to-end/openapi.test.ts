@@ -1,4 +1,4 @@
-// The description of the interface: whole, true to what the gateway takes and refuses, and served for machines and people.
+// The OpenAPI document: complete, true to the gateway's checks, and served for machines and people.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createHash } from "node:crypto"
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
@@ -16,21 +16,21 @@ afterAll(() => gateway.stop())
 interface OpenapiEndpoint {
   readonly method: string
   readonly path: string
-  readonly told: JsonObject
+  readonly details: JsonObject
 }
 
 function operations(): OpenapiEndpoint[] {
   return Object.entries(description.paths as JsonObject).flatMap(([path, methods]) =>
-    Object.entries(methods as JsonObject).map(([method, told]) => ({
+    Object.entries(methods as JsonObject).map(([method, details]) => ({
       method: method.toUpperCase(),
       path,
-      told: told as JsonObject,
+      details: details as JsonObject,
     })),
   )
 }
 
-const paths = ({ path, told }: OpenapiEndpoint) => [path, ...((told["x-spellings"] ?? []) as string[])]
-const asked = (path: string) => gateway.url + path.replace("{model}", "openai/gpt-4o-mini").replace("{id}", "none")
+const paths = ({ path, details }: OpenapiEndpoint) => [path, ...((details["x-spellings"] ?? []) as string[])]
+const addressOf = (path: string) => gateway.url + path.replace("{model}", "openai/gpt-4o-mini").replace("{id}", "none")
 
 function referencesIn(value: Json): string[] {
   if (Array.isArray(value)) return value.flatMap(referencesIn)
@@ -39,23 +39,23 @@ function referencesIn(value: Json): string[] {
   return [...own, ...Object.values(value).flatMap(referencesIn)]
 }
 
-describe("what is described", () => {
-  test("what is described is there, under each of its spellings, for whom it is said to be", async () => {
+describe("the OpenAPI document", () => {
+  test("every described path exists in each of its spellings, with the described authentication", async () => {
     for (const operation of operations()) {
-      const { method, told } = operation
+      const { method, details } = operation
       for (const path of paths(operation)) {
-        const { status } = await fetch(asked(path), { method })
-        const open = (told.security as Json[]).length === 0
+        const { status } = await fetch(addressOf(path), { method })
+        const open = (details.security as Json[]).length === 0
         expect([method, path, status]).toEqual([method, path, open ? 200 : 401])
       }
     }
   })
 
-  test("what is described is said in words, for every route there is", () => {
-    expect(operations().filter(({ told }) => (told.tags as string[])[0] === "Others")).toEqual([])
+  test("every route is described in words", () => {
+    expect(operations().filter(({ details }) => (details.tags as string[])[0] === "Others")).toEqual([])
   })
 
-  test("names nothing that it does not hold", () => {
+  test("every reference in the document resolves", () => {
     const found = (reference: string) =>
       reference
         .split("/")
@@ -65,18 +65,18 @@ describe("what is described", () => {
       expect([reference, found(reference)]).not.toEqual([reference, null])
   })
 
-  test("what is described has an id of its own for each operation", () => {
-    const ids = operations().map(({ told }) => told.operationId)
+  test("every operation has an id of its own", () => {
+    const ids = operations().map(({ details }) => details.operationId)
     expect(new Set(ids).size).toBe(ids.length)
   })
 })
 
-test("every header of the gateway's on an answer is described", async () => {
+test("every response header of the gateway is described", async () => {
   const headers = { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" }
   const body = { model: "openai/gpt-4o-mini", messages: [{ role: "user", content: "hi" }] }
   const counted = { model: "openai/gpt-4o-mini", input: "hi" }
-  const ask = (path: string, said: object) =>
-    fetch(gateway.url + path, { method: "POST", headers, body: JSON.stringify(said) })
+  const ask = (path: string, body: object) =>
+    fetch(gateway.url + path, { method: "POST", headers, body: JSON.stringify(body) })
   const cases: [string, Response][] = [
     ["/v1/chat/completions", await ask("/v1/chat/completions", body)],
     ["/v1/responses/input_tokens", await ask("/v1/responses/input_tokens", counted)],
@@ -91,7 +91,7 @@ test("every header of the gateway's on an answer is described", async () => {
 })
 
 describe.each(["/openapi.json", "/docs"])("%s", (path) => {
-  test("is served to anyone, and not again to who has it", async () => {
+  test("the document is served without a key, and not sent again to a client that has it", async () => {
     const first = await fetch(gateway.url + path)
     expect(first.status).toBe(200)
     expect(first.headers.get("x-request-id")).not.toBeNull()
@@ -103,17 +103,17 @@ describe.each(["/openapi.json", "/docs"])("%s", (path) => {
   })
 })
 
-describe("the page", () => {
-  test("the page shows every operation, schema and error", async () => {
+describe("the documentation page", () => {
+  test("the documentation page shows every operation, schema and error", async () => {
     const page = await (await fetch(`${gateway.url}/docs`)).text()
     const { schemas, responses } = description.components as { schemas: JsonObject; responses: JsonObject }
-    for (const { told } of operations()) expect(page).toContain(`<details id="${told.operationId}">`)
+    for (const { details } of operations()) expect(page).toContain(`<details id="${details.operationId}">`)
     for (const name of Object.keys(schemas)) expect(page).toContain(`<details id="schema-${name}">`)
     for (const name of Object.keys(responses)) expect(page).toContain(`<details id="response-${name}">`)
     for (const [, id = ""] of page.matchAll(/href="#([^"]+)"/g)) expect(page).toContain(`id="${id}"`)
   })
 
-  test("the page has nothing from elsewhere, and allows its own style and script alone", async () => {
+  test("the documentation page loads nothing from elsewhere, and allows only its own style and script", async () => {
     const answer = await fetch(`${gateway.url}/docs`)
     const page = await answer.text()
     expect(page).not.toMatch(/<(link|img|iframe|script\s[^>]*src|[^>]+\son\w+=|[^>]+\sstyle=)/)

@@ -1,4 +1,4 @@
-// Who is turned away when the gateway has enough to do: before a body is read, in the protocol's words, and counted.
+// Load shedding: requests are rejected before their body is read, in the protocol's error shape, and counted.
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { ask, chat, geminiEvents, messages, type WireDialect } from "../proof/wire-dialects.ts"
 import { eventually, within } from "../stage/eventually.ts"
@@ -34,14 +34,14 @@ afterEach(async () => {
 /** Begins so many requests that the upstream does not answer yet. */
 async function occupy(count: number, key = gateway.key): Promise<Promise<Response>[]> {
   const before = replies.length
-  const asked = Array.from({ length: count }, () => ask(chat, { url: gateway.url, key }))
+  const pending = Array.from({ length: count }, () => ask(chat, { url: gateway.url, key }))
   await eventually(() => replies.length === before + count, { what: "the requests at the upstream" })
-  return asked
+  return pending
 }
 
-async function answerAll(asked: readonly Promise<Response>[]): Promise<void> {
+async function answerAll(pending: readonly Promise<Response>[]): Promise<void> {
   for (const reply of replies.splice(0)) reply.json(completion("Hello."))
-  for (const answer of await Promise.all(asked)) expect(answer.status).toBe(200)
+  for (const answer of await Promise.all(pending)) expect(answer.status).toBe(200)
 }
 
 function shed(reason: string): number {
@@ -49,48 +49,48 @@ function shed(reason: string): number {
 }
 
 test.each([chat, messages, geminiEvents])(
-  "a full gateway says so in the words of $name",
-  async (spoken: WireDialect) => {
-    const asked = await occupy(PLACES)
-    const answer = await ask(spoken, { url: gateway.url, key: gateway.key })
+  "a full gateway reports the overload in the error shape of $name",
+  async (dialect: WireDialect) => {
+    const pending = await occupy(PLACES)
+    const answer = await ask(dialect, { url: gateway.url, key: gateway.key })
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"])
     expect(answer.headers.get("x-should-retry")).toBeNull()
     const { type, request_id, error } = (await answer.json()) as OverloadErrorBody
-    const code = spoken === geminiEvents ? { code: 503, details: [{ reason: "overloaded" }] } : { code: "overloaded" }
+    const code = dialect === geminiEvents ? { code: 503, details: [{ reason: "overloaded" }] } : { code: "overloaded" }
     expect(error).toMatchObject({ ...code, type: "service_unavailable_error" })
-    if (spoken === messages) expect([type, request_id]).toEqual(["error", answer.headers.get("x-request-id") ?? ""])
-    if (spoken === geminiEvents) expect(error.status).toBe("UNAVAILABLE")
+    if (dialect === messages) expect([type, request_id]).toEqual(["error", answer.headers.get("x-request-id") ?? ""])
+    if (dialect === geminiEvents) expect(error.status).toBe("UNAVAILABLE")
     expect(shed("in_flight")).toBe(1)
-    await answerAll(asked)
+    await answerAll(pending)
   },
 )
 
-test("a large body is not read to be refused, and its connection is closed", async () => {
-  const asked = await occupy(PLACES)
+test("a large body is rejected without being read, and its connection is closed", async () => {
+  const pending = await occupy(PLACES)
   const client = await RawClient.connect(gateway.url)
   const head = ["POST /v1/chat/completions HTTP/1.1", "host: g", `authorization: Bearer ${gateway.key}`]
   await client.send([...head, "content-type: application/json", "content-length: 30000000", "", "{"].join("\r\n"))
   await within(client.closed, 2000, "the end of the connection")
   expect(client.received).toStartWith("HTTP/1.1 503")
-  await answerAll(asked)
+  await answerAll(pending)
 })
 
-test("a key that holds most places leaves the last to others", async () => {
-  const asked = await occupy(2)
+test("a key that holds most slots leaves the last ones to others", async () => {
+  const pending = await occupy(2)
   const { text: other } = gateway.gateway.keys.create({ name: "other" })
-  asked.push(...(await occupy(1, other)))
+  pending.push(...(await occupy(1, other)))
   const refused = await gateway.chat(HI)
   expect(refused.status).toBe(503)
   expect(((await refused.json()) as OverloadErrorBody).error.code).toBe("overloaded")
   expect([shed("key_share"), shed("in_flight")]).toEqual([1, 0])
-  asked.push(...(await occupy(1, other)))
-  await answerAll(asked)
+  pending.push(...(await occupy(1, other)))
+  await answerAll(pending)
   await eventually(() => valueAt(parseExposition(gateway.gateway.metrics.expose()), "trivium_in_flight") === 0)
   await answerAll([...(await occupy(PLACES / 2)), ...(await occupy(PLACES / 2, other))])
 })
 
 test("an event loop that is late for long sheds most requests, and none after it has recovered", async () => {
-  const asked = await occupy(1)
+  const pending = await occupy(1)
   for (let turn = 0; turn < 6; turn++) {
     await Bun.sleep(60)
     const until = performance.now() + 560
@@ -101,11 +101,11 @@ test("an event loop that is late for long sheds most requests, and none after it
   expect(answers.map(({ status }) => status)).toEqual([503, 503])
   expect(shed("loop_delay")).toBe(2)
   await Bun.sleep(1000)
-  asked.push(...(await occupy(2)))
-  await answerAll(asked)
+  pending.push(...(await occupy(2)))
+  await answerAll(pending)
 })
 
-test("while it takes its leave, a gateway serves on and ends each connection with its answer", async () => {
+test("a stopping gateway keeps serving, and closes each connection after its answer", async () => {
   const leaving = InProcessGateway.start({ config: upstreamConfig(upstream.baseUrl) })
   const stopped = leaving.stop({ graceMs: 600, drainMs: 1000 })
   upstream.script = (_, reply) => reply.json(completion("Hello."))

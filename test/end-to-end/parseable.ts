@@ -1,5 +1,4 @@
-// JSON schemas as OpenAI's library wraps them so that its parse and stream helpers give values, without its schema
-// libraries.
+// JSON schemas in the wrapping that OpenAI's parse and stream helpers need, without its schema libraries.
 
 export const SCHEMA = {
   type: "object",
@@ -29,7 +28,7 @@ export const CHAT_FORMAT = {
 /** For responses. */
 export const TEXT_FORMAT = { type: "json_schema", name: "weather", strict: true, schema: SCHEMA, ...parsed } as const
 
-/** Whether a value fits the schema. */
+/** Whether a value is valid by the schema. */
 export function fits(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false
   const { city, celsius, sky, days, ...others } = value as Record<string, unknown>

@@ -1,4 +1,4 @@
-// `trivium providers` stores providers' credentials sealed: through the gateway that runs, on its store, or elsewhere.
+// `trivium providers` stores providers' credentials sealed: through a running gateway, on its store, or remotely.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { spawn } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
@@ -57,7 +57,7 @@ describe("without a gateway", () => {
   })
   afterEach(() => rmSync(folder, { recursive: true }))
 
-  test("a key is stored, listed by how it ends, checked and removed, and is nowhere to be read", async () => {
+  test("a credential is stored, listed by its last characters, checked and removed, and never readable", async () => {
     const words = ["mine", "--type", "openai-compatible", "--base-url", upstream.baseUrl]
     const added = await run(["add", ...words], { input: `${SECRET}\n` })
     expect([added.code, added.stdout, added.stderr]).toEqual([
@@ -84,7 +84,7 @@ describe("without a gateway", () => {
     for (const { stdout, stderr } of [added, checked, removed]) expect(stdout + stderr).not.toContain(SECRET)
   })
 
-  test("a key comes from a file, and is used by the entry that lacks one", async () => {
+  test("a credential is read from a file, and used by the entry that lacks one", async () => {
     writeFileSync(join(folder, "key"), `${SECRET}\n`)
     const { code, stdout } = await run(["add", "open", "--key-file", "key", "--json"])
     expect([code, JSON.parse(stdout)]).toEqual([
@@ -94,7 +94,7 @@ describe("without a gateway", () => {
     expect((await run(["check", "open", "--json"])).stdout).toContain('"sound":true')
   })
 
-  test("a stored key is not used while one is configured, and the answer says why", async () => {
+  test("a stored credential is not used while one is configured, and the output states why", async () => {
     const filed = await run(["add", "filed"], { input: SECRET })
     expect(filed.stdout).toBe("Stored the key of filed. It is not used while the configuration file contains one.\n")
     const named = await run(["add", "openai"], { input: SECRET, environment })
@@ -112,19 +112,27 @@ describe("without a gateway", () => {
   })
 
   test.each<[string, string[], string]>([
-    ["a configured one", ["remove", "filed"], "It is configured in "],
-    ["one of the environment", ["remove", "openai"], "by the environment variable OPENAI_API_KEY: remove it there"],
-    ["one that is not there", ["remove", "groq"], "No credential is stored for `groq`."],
-    ["to check what is not there", ["check", "groq"], "neither configured nor stored"],
+    ["removing the credential of a configured entry", ["remove", "filed"], "It is configured in "],
+    [
+      "removing a credential of the environment",
+      ["remove", "openai"],
+      "by the environment variable OPENAI_API_KEY: remove it there",
+    ],
+    ["removing a credential that is not stored", ["remove", "groq"], "No credential is stored for `groq`."],
+    ["checking an unknown entry", ["check", "groq"], "neither configured nor stored"],
     ["an unknown provider", ["add", "opnai"], "There is no provider `opnai`. Did you mean `openai`?"],
     ["an unknown type", ["add", "x", "--type", "opnai"], 'unknown provider type "opnai"; did you mean "openai"?'],
     ["a host without address", ["add", "x", "--type", "openai-compatible"], 'needs a "base_url"'],
-    ["an address that is none", ["add", "x", "--type", "groq", "--base-url", "ftp://h"], "expected an http://"],
+    ["a malformed address", ["add", "x", "--type", "groq", "--base-url", "ftp://h"], "expected an http://"],
     ["a missing region", ["add", "bedrock"], 'needs a "region", or the variable AWS_REGION'],
-    ["a provider that takes no key", ["add", "vertex"], "`vertex` does not use an API key. Set its credential in "],
+    [
+      "a key for a provider without keys",
+      ["add", "vertex"],
+      "`vertex` does not use an API key. Set its credential in ",
+    ],
     ["the simulator", ["add", "simulator"], "`simulator` does not use an API key"],
     [
-      "another address of a configured one",
+      "another address for a configured entry",
       ["add", "filed", "--base-url", "http://h/v1"],
       "base_url must be set there",
     ],
@@ -133,8 +141,8 @@ describe("without a gateway", () => {
       ["add", "x", "--type", "groq", "--base-url", "http://$" + "{HOME}"],
       "cannot reference an environment variable",
     ],
-    ["a key file that is not there", ["add", "groq", "--key-file", "none"], "There is no file none."],
-  ])("%s is refused", async (_, words, message) => {
+    ["a missing key file", ["add", "groq", "--key-file", "none"], "There is no file none."],
+  ])("%s is rejected", async (_, words, message) => {
     const { code, stdout, stderr } = await run(words, { input: SECRET, environment })
     expect([code, stdout, stderr]).toEqual([1, "", expect.stringContaining(message)])
     expect(stderr).not.toContain(SECRET)
@@ -145,25 +153,25 @@ describe("without a gateway", () => {
     ["nothing", "", "No secret was given"],
     ["two words", "sk one", "a credential may contain only ASCII characters"],
     ["64 KiB and more", "x".repeat(70_000), "too long to be a secret"],
-  ])("a key that is %s is refused", async (_, input, message) => {
+  ])("a credential that is %s is rejected", async (_, input, message) => {
     const { code, stderr } = await run(["add", "groq"], { input })
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
   })
 
-  test("a key is not taken as an argument", async () => {
+  test("a credential is not accepted as an argument", async () => {
     const { code, stderr } = await run(["add", "groq", SECRET])
     expect([code, stderr]).toEqual([1, expect.stringContaining("too many arguments")])
     expect((await run(["list"])).stdout).not.toContain("groq")
   })
 
-  test("bedrock takes a region, and azure a resource", async () => {
+  test("bedrock accepts a region, and azure a resource", async () => {
     const bedrock = await run(["add", "bedrock", "--region", "eu-west-1", "--json"], { input: SECRET })
     expect(JSON.parse(bedrock.stdout).address).toBe("https://bedrock-runtime.eu-west-1.amazonaws.com")
     const azure = await run(["add", "azure", "--resource", "mine", "--json"], { input: SECRET })
     expect(JSON.parse(azure.stdout)).toMatchObject({ address: "https://mine.openai.azure.com", source: "store" })
   })
 
-  test("a gateway that starts later uses what was stored", async () => {
+  test("a gateway started later uses the stored credential", async () => {
     await run(["add", "openai", "--base-url", upstream.baseUrl], { input: SECRET })
     const started = { config: config(upstream.baseUrl), dataDir: join(folder, "data") }
     const gateway = await RunningGateway.start(started)
@@ -185,7 +193,7 @@ describe("through a gateway", () => {
     return answer.status
   }
 
-  test("a key holds, and is gone, from the next request on", async () => {
+  test("a stored credential applies, and a removed one does not, from the next request on", async () => {
     const run = (...words: string[]) =>
       runCommand(["providers", ...words, "--data", gateway.dataDir], { folder: gateway.folder, input: SECRET })
     expect(await call("test/model")).toBe(400)
@@ -203,7 +211,7 @@ describe("through a gateway", () => {
     expect(gateway.output.stderr + gateway.output.stdout).not.toContain(SECRET)
   })
 
-  test("elsewhere, a key goes to the address named, with the administration key", async () => {
+  test("a credential is sent to a remote gateway with the administration key", async () => {
     const folder = mkdtempSync(join(tmpdir(), "trivium-elsewhere-"))
     const key = readFileSync(join(gateway.dataDir, "admin-key"), "utf8").trim()
     const run = (environment: Record<string, string>, ...words: string[]) =>
@@ -220,7 +228,7 @@ describe("through a gateway", () => {
   })
 })
 
-test("the lines of docs/administration.md work as they stand", async () => {
+test("the commands in docs/administration.md work as written", async () => {
   const page = readFileSync(join(import.meta.dir, "..", "..", "docs", "administration.md"), "utf8")
   const lines = [...page.matchAll(/^npx trivium (providers [^#<\n]*)/gm)].map(([, line = ""]) => line.trim().split(" "))
   const folder = mkdtempSync(join(tmpdir(), "trivium-lines-"))
@@ -238,7 +246,7 @@ test("the lines of docs/administration.md work as they stand", async () => {
 /** Runs a command at a terminal of its own. */
 const terminal = Bun.which("script")
 
-test.skipIf(terminal === null)("a key that is typed is not echoed", async () => {
+test.skipIf(terminal === null)("a typed credential is not echoed", async () => {
   const folder = mkdtempSync(join(tmpdir(), "trivium-typed-"))
   const command = `node ${join(import.meta.dir, "..", "..", "bin", "trivium.mjs")} providers add groq`
   const env = { PATH: process.env.PATH ?? "", HOME: folder }

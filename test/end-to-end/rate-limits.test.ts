@@ -1,4 +1,4 @@
-// Rate limits as the official clients meet them: the headers of every answer, and the 429 of each client's own class.
+// Rate limits for the official clients: the headers of every answer, and the 429 of each client's own class.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import Anthropic from "@anthropic-ai/sdk"
 import { ApiError, GoogleGenAI } from "@google/genai"
@@ -85,7 +85,7 @@ const CLIENTS: readonly LimitedClient[] = [
 ]
 
 describe.each(CLIENTS)("$name", ({ raises, call }) => {
-  test("is answered, then refused as its own class says, and told when to come again", async () => {
+  test("a client above its limit gets its own rate limit class and a retry delay", async () => {
     const key = await newKey({ requests_per_minute: 1 })
     await call(key)
     const error = (await rejectionOf(call(key))) as Error & { status: number; headers?: Headers }
@@ -100,7 +100,7 @@ describe.each(CLIENTS)("$name", ({ raises, call }) => {
     expect(error.headers?.has("x-should-retry")).toBe(false)
   })
 
-  test("that runs as many as it may is refused likewise", async () => {
+  test("a client at its concurrency limit gets its own rate limit class", async () => {
     const key = await newKey({ concurrent_requests: 1 })
     const stalled = { ...HI, model: `${MODEL}@stall-after-3`, stream: true } as const
     const stream = await openai(key).chat.completions.create(stalled)
@@ -112,7 +112,7 @@ describe.each(CLIENTS)("$name", ({ raises, call }) => {
   })
 })
 
-test("a client that tries again as it is told gets its answer", async () => {
+test("a client that retries after the stated delay gets its answer", async () => {
   const key = await newKey({ requests_per_minute: 60 })
   const listings = Array.from({ length: 60 }, () => get("/v1/models/count", key))
   for (const response of await Promise.all(listings)) expect(response.status).toBe(200)
@@ -147,7 +147,7 @@ describe("every response to an authenticated request reports the limit", () => {
     ["a model outside the scope", 403, (key) => post(chat, key, { ...HI, model: "meta/llama-3.3-70b" })],
     ["a failed upstream", 503, (key) => post(chat, key, { ...HI, model: `${MODEL}@status-503` })],
   ]
-  test.each(calls)("%s (%p)", async (_, status, call) => {
+  test.each(calls)("the rate limit headers are in %s (%p)", async (_, status, call) => {
     const key = await newKey({ requests_per_minute: 10, models: ["openai/*"] })
     const response = await call(key)
     expect(response.status).toBe(status)
@@ -170,7 +170,7 @@ describe("every response to an authenticated request reports the limit", () => {
     }
   })
 
-  test("what is refused counts nothing", async () => {
+  test("a rejected request does not count against the limits", async () => {
     const key = await newKey({ requests_per_minute: 2 })
     for (let n = 0; n < 5; n++) await get("/v1/models/count", key)
     const [, , reset] = standing(await get("/v1/models/count", key), "requests")

@@ -1,4 +1,5 @@
-// What a request cost and how that was reckoned: for every key of its tenant, for the operator, and on the command line.
+// Receipts: the cost of a request and its calculation, for every key of its tenant, for the operator, and on the
+// command line.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { Json } from "../../src/canonical/json.ts"
@@ -56,7 +57,7 @@ async function receipt(id: string, headers: Record<string, string> = { authoriza
 const run = (...words: string[]) => runCommand([...words, "--data", folder.path], { folder: folder.path })
 
 describe("a receipt", () => {
-  test("a receipt shows what was booked, the usage, the prices, the formula line by line, and the facts", async () => {
+  test("a receipt shows the booked amounts, the usage, the prices, the formula and the facts", async () => {
     const { status, body } = await receipt("plain")
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -85,31 +86,31 @@ describe("a receipt", () => {
     })
   })
 
-  test("names the tier its prices are of", async () => {
+  test("a receipt names the price tier that applied", async () => {
     const { body } = await receipt("tiered")
     expect(body.prices).toMatchObject({ tiers: [{ above_input_tokens: 1000, input: "5", output: "20" }] })
     expect(body.formula).toContainEqual({ bucket: "output", units: 301, price: "20", tier: 1000, amount: "0.00602" })
     expect(body).toMatchObject({ cost: "0.01302", recomputed_cost: "0.01302", as_booked: true })
   })
 
-  test("a receipt of images counts them", async () => {
+  test("a receipt of images shows their number", async () => {
     const { body } = await receipt("drawn")
     expect(body).toMatchObject({ cost: "0.12", usage: { images: 3 }, prices: { per_image: "0.04" }, as_booked: true })
     expect(body.formula).toEqual([{ bucket: "per_image", units: 3, price: "0.04", tier: null, amount: "0.12" }])
   })
 
-  test("a receipt says where what was booked is not what the prices make", async () => {
+  test("a receipt marks a booked amount that differs from its prices", async () => {
     const { body } = await receipt("wrong")
     expect(body).toMatchObject({ cost: "0.000000001", recomputed_cost: COST, as_booked: false })
   })
 
-  test("a receipt of a request that failed costs nothing, and lists the attempted providers", async () => {
+  test("a receipt of a failed request is free, and lists the attempted providers", async () => {
     const { body } = await receipt("failed")
     expect(body).toMatchObject({ outcome: "released", cost: "0", paid: "0", model: null, formula: [], as_booked: null })
     expect(body.facts).toMatchObject({ attempts: FACTS.attempts, requested_model: "gpt-4o" })
   })
 
-  test("a receipt whose facts were dropped still shows what was booked", async () => {
+  test("a receipt whose facts were deleted still shows the booked amounts", async () => {
     const { body } = await receipt("old")
     expect(body).toMatchObject({
       id: "old",
@@ -122,7 +123,7 @@ describe("a receipt", () => {
     })
   })
 
-  test("a receipt of a request the gateway died of shows what is owed and what is in suspense", async () => {
+  test("a receipt of a request during which the gateway crashed shows the cost and the amount in suspense", async () => {
     const { body } = await receipt("killed")
     expect(body).toMatchObject({
       outcome: "recovered",
@@ -134,7 +135,7 @@ describe("a receipt", () => {
   })
 })
 
-describe("who may see it", () => {
+describe("access to receipts", () => {
   test("a receipt is visible to every key of its tenant, in any key header and in the query", async () => {
     expect((await receipt("plain", { authorization: `Bearer ${keys.sister}` })).body).toMatchObject({ key: keyId })
     expect((await receipt("plain", { "x-api-key": keys.sister })).status).toBe(200)
@@ -147,23 +148,26 @@ describe("who may see it", () => {
     const stranger = { authorization: `Bearer ${keys.stranger}` }
     const others = await receipt("plain", stranger)
     expect(others).toMatchObject({ status: 404, body: { error: { code: "resource_not_found" } } })
-    const nobodys = await receipt("plain0", stranger)
-    expect(JSON.stringify(others.body).replace("plain", "plain0")).toBe(JSON.stringify(nobodys.body))
+    const unknown = await receipt("plain0", stranger)
+    expect(JSON.stringify(others.body).replace("plain", "plain0")).toBe(JSON.stringify(unknown.body))
   })
 
-  test.each(["%2e%2e", "plain/..", "%00", "'; --", "x".repeat(3000), "__proto__"])("%p is no receipt", async (id) => {
-    expect((await receipt(id)).status).toBe(404)
-  })
+  test.each(["%2e%2e", "plain/..", "%00", "'; --", "x".repeat(3000), "__proto__"])(
+    "%p is no receipt id",
+    async (id) => {
+      expect((await receipt(id)).status).toBe(404)
+    },
+  )
 
-  test("there is none of a top-up", async () => {
+  test("a top-up has no receipt", async () => {
     const made = await gateway.administer("/admin/v1/keys", { method: "POST", body: '{"name":"rich","balance":"1"}' })
     const { id } = (await made.json()) as { id: string }
     expect((await gateway.administer(`/admin/v1/receipts/${encodeURIComponent(`${id} opening`)}`)).status).toBe(404)
   })
 })
 
-describe("every answer's x-request-id is a receipt's id", () => {
-  test.each([false, true])("streamed: %p", async (stream) => {
+describe("receipts by request id", () => {
+  test.each([false, true])("every answer's x-request-id is a receipt's id, streamed: %p", async (stream) => {
     const response = await gateway.chat({ ...HI, stream })
     await response.text()
     const id = response.headers.get("x-request-id") ?? ""
@@ -184,7 +188,7 @@ describe("every answer's x-request-id is a receipt's id", () => {
 })
 
 describe("trivium receipt", () => {
-  test("trivium receipt shows it to people", async () => {
+  test("trivium receipt prints a receipt as text", async () => {
     const { code, stdout } = await run("receipt", "plain")
     expect(code).toBe(0)
     const lines = stdout.split("\n").map((line) => line.replace(/ {2,}/g, "  "))
@@ -211,7 +215,7 @@ describe("trivium receipt", () => {
     expect((await run("receipt", "old")).stdout).toContain("No further details are stored")
   })
 
-  test("trivium receipt shows it to scripts, and says where there is none", async () => {
+  test("trivium receipt prints JSON for scripts, and reports an unknown id", async () => {
     const { stdout } = await run("receipt", "plain", "--json")
     expect(JSON.parse(stdout)).toEqual((await receipt("plain")).body)
     const none = await run("receipt", "nobody's")

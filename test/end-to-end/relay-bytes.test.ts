@@ -1,4 +1,4 @@
-// The relay lane, byte by byte: what the gateway does not own passes as it came, in both directions.
+// The relay lane byte by byte: bytes that the gateway does not own pass unchanged, in both directions.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { isUtf8 } from "node:buffer"
 import fc from "fast-check"
@@ -24,7 +24,7 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-/** What the upstream gets for this body. */
+/** The upstream's body for this request body. */
 async function relayed(body: string | Uint8Array): Promise<string> {
   const response = await gateway.chat(body)
   const answer = await response.text()
@@ -36,7 +36,7 @@ async function relayed(body: string | Uint8Array): Promise<string> {
 const NAMES = "Zoë 🦊 名前"
 const SEPARATORS = "\u2028\u2029\uffff\x7f\ufeff"
 
-/** Members in an odd order and odd spellings; every one is to arrive as it stands here. */
+/** Members in an odd order and odd spellings; each must arrive as written here. */
 const ODD_MEMBERS = String.raw`"zzz_unknown" :{"a":[ 1 ,2,	3 ], "a": "twice", "":null}
 	, "messages":[ {"content":"\u0041\ud83d\ude00 \ud800 lone, \udc00 lone, \/ \b\f\n\r\t \" \\","role":"user"},
 		{"role":"user","name":"${NAMES}","content":[{"type":"text","text":"${SEPARATORS}"}, {"type":"x_unknown","y":1}]}],
@@ -49,7 +49,7 @@ const ODD_MEMBERS = String.raw`"zzz_unknown" :{"a":[ 1 ,2,	3 ], "a": "twice", ""
 	{}]}}}}},"additionalProperties":false},"strict":true}},{"type":"x_hosted","z":[]}]`
 
 describe("a request", () => {
-  test("with odd members, spellings and white space keeps every byte but the model's name", async () => {
+  test("a request with odd members, spellings and white space keeps every byte but the model's name", async () => {
     const body = (model: string) => `\r\n {${ODD_MEMBERS} , "model"\t: ${model}\n}\n\t`
     expect(await relayed(body('"test/model"'))).toBe(body('"upstream-model"'))
   })
@@ -57,43 +57,43 @@ describe("a request", () => {
   test("the provider object and one comma are cut from a relayed request, at any position", async () => {
     const model = '"model": "upstream-model"'
     const wish = String.raw`"pr\u006fvider" : {"routing":"cost" , "fallback":[ ]}`
-    const asked = '"model": "test/model"'
-    expect(await relayed(`{ ${wish} , ${asked} , ${ODD_MEMBERS} }`)).toBe(`{ ${model} , ${ODD_MEMBERS} }`)
-    expect(await relayed(`{ ${asked} , ${wish} , ${ODD_MEMBERS} }`)).toBe(`{ ${model} , ${ODD_MEMBERS} }`)
-    expect(await relayed(`{ ${asked} , ${ODD_MEMBERS} , ${wish} }`)).toBe(`{ ${model} , ${ODD_MEMBERS} }`)
-    expect(await relayed(`{${asked},${ODD_MEMBERS},"provider":null}`)).toBe(`{${model},${ODD_MEMBERS}}`)
+    const named = '"model": "test/model"'
+    expect(await relayed(`{ ${wish} , ${named} , ${ODD_MEMBERS} }`)).toBe(`{ ${model} , ${ODD_MEMBERS} }`)
+    expect(await relayed(`{ ${named} , ${wish} , ${ODD_MEMBERS} }`)).toBe(`{ ${model} , ${ODD_MEMBERS} }`)
+    expect(await relayed(`{ ${named} , ${ODD_MEMBERS} , ${wish} }`)).toBe(`{ ${model} , ${ODD_MEMBERS} }`)
+    expect(await relayed(`{${named},${ODD_MEMBERS},"provider":null}`)).toBe(`{${model},${ODD_MEMBERS}}`)
   })
 
-  test("a request that spells an owned member with escapes has that very member changed", async () => {
+  test("an owned member spelled with escapes is changed in place", async () => {
     const body = (model: string) => String.raw`{"mod\u0065l":${model},${ODD_MEMBERS}}`
     expect(await relayed(body(String.raw`"\u0074est\/model"`))).toBe(body('"upstream-model"'))
   })
 
-  test("a request is left alone where a nested member bears an owned name", async () => {
+  test("a nested member with an owned name stays unchanged", async () => {
     const nested = '"metadata":{"model":"test/model","provider":{"x":1},"stream_options":{}}'
     const body = (model: string) => `{${nested},"model":"${model}","messages":[{"role":"user","content":"model"}]}`
     expect(await relayed(body("test/model"))).toBe(body("upstream-model"))
   })
 
-  test("too large for the event loop keeps every byte, announced or chunked", async () => {
+  test("a request too large for the event loop keeps every byte, announced or chunked", async () => {
     const padding = `"padding":${JSON.stringify("Zoë 🦊 \\u0041".repeat(70_000))}`
     const body = (model: string) => `{${ODD_MEMBERS}, ${padding}, "model":"${model}" }`
-    const asked = new TextEncoder().encode(body("test/model"))
-    expect(asked.length).toBeGreaterThan(1024 * 1024)
-    expect((await relayed(asked)) === body("upstream-model")).toBe(true)
-    const answer = await sendRaw(gateway.url, chunkedRequest(asked, 65_537))
+    const bytes = new TextEncoder().encode(body("test/model"))
+    expect(bytes.length).toBeGreaterThan(1024 * 1024)
+    expect((await relayed(bytes)) === body("upstream-model")).toBe(true)
+    const answer = await sendRaw(gateway.url, chunkedRequest(bytes, 65_537))
     expect(answer.status).toBe(200)
     expect(upstream.lastRequest().body.toString() === body("upstream-model")).toBe(true)
   })
 
-  test("a request that is not valid UTF-8 is refused", async () => {
+  test("a request that is not valid UTF-8 is rejected", async () => {
     const bytes = Buffer.from(`{"model":"test/model","messages":[{"role":"user","content":"\xff"}]}`, "latin1")
     const response = await gateway.chat(bytes)
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ error: { code: "invalid_json" } })
   })
 
-  test("a request that names a member twice is refused, in whatever spelling", async () => {
+  test("a request with a duplicate member is rejected in any spelling", async () => {
     const twice = String.raw`{"model":"test/model","mod\u0065l":"other/model",${ODD_MEMBERS}}`
     const response = await gateway.chat(twice)
     expect(response.status).toBe(400)
@@ -101,7 +101,7 @@ describe("a request", () => {
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test("a request of any members in any spelling keeps every byte but the model's name", async () => {
+  test("a request with any members in any spelling keeps every byte but the model's name", async () => {
     await fc.assert(
       fc.asyncProperty(jsonObject({ reserved: RESERVED, minMembers: 2 }), async (object) => {
         const [place, ...others] = object.members
@@ -172,17 +172,17 @@ describe("a streamed request", () => {
       String.raw`,"stream_opt\u0069ons":{"include\u005fusage":null}`,
       String.raw`,"stream_opt\u0069ons":{"include\u005fusage":true}`,
     ],
-    ["usage asked for", ',"stream_options":{"include_usage":true }', ',"stream_options":{"include_usage":true }'],
+    ["usage requested", ',"stream_options":{"include_usage":true }', ',"stream_options":{"include_usage":true }'],
   ]
   test.each(cases)(
-    "a streamed request with %s asks the upstream for usage and keeps every other byte",
+    "a streamed request with %s requests usage upstream and keeps every other byte",
     async (_, given, expected) => {
       expect(await relayed(asking(given))).toBe(streamed(expected))
     },
   )
 })
 
-/** Where a host reports no usage the gateway shows its own; test/money has that. */
+/** If a host reports no usage, the gateway shows its own count; test/money covers that. */
 const USED = '"usage":{"prompt_tokens":1,"completion_tokens":2}'
 const COUNTED = /data: \{"id":"[^"]*","object":"chat\.completion\.chunk",[^\n]*"choices":\[\],"usage":[^\n]*\n\n/
 
@@ -194,7 +194,7 @@ describe("a unary answer", () => {
     return Buffer.from(await response.arrayBuffer())
   }
 
-  test("with odd members, spellings and white space keeps every byte but the model's name", async () => {
+  test("an answer with odd members, spellings and white space keeps every byte but the model's name", async () => {
     const answer = (model: string) =>
       Buffer.from(
         `\n{${ODD_MEMBERS},\n"usage": {"prompt_tokens": 1 ,"completion_tokens":2 } , "model":\t${model} ,"choices":[{"index":0 }]} \r\n`,
@@ -203,7 +203,7 @@ describe("a unary answer", () => {
     expect(await answered(answer("null"))).toEqual(answer('"test/model"'))
   })
 
-  test("a unary answer that is not valid UTF-8 arrives with U+FFFD in place of what is malformed, all else as it came", async () => {
+  test("a unary answer that is not valid UTF-8 arrives with U+FFFD in place of malformed bytes only", async () => {
     const answer = (model: string) =>
       Buffer.from(
         `{"choices":[{"message":{"content":"\xc3\xa9\xff\xfe\xc3( \xed\xa0\x80 \x80"}}],${USED},"model":"${model}"}`,
@@ -213,14 +213,14 @@ describe("a unary answer", () => {
     expect(await answered(answer("upstream-model"))).toEqual(repaired)
   })
 
-  test("a unary answer that does not name its model is told which it was", async () => {
+  test("a unary answer without a model gets the name of the model that answered", async () => {
     const body = (model: string) => Buffer.from(`{ ${USED}, "choices" : [ ]${model} }`)
     expect(await answered(body(""))).toEqual(body(',"model":"test/model"'))
   })
 })
 
 describe("a stream", () => {
-  /** What the client gets when the upstream sends these pieces, each on its own. */
+  /** The client's bytes if the upstream sends each of these pieces separately. */
   async function streamed(pieces: readonly Uint8Array[], usageRequested: boolean): Promise<string> {
     upstream.script = async (_, reply) => {
       reply.stream()
@@ -240,7 +240,7 @@ describe("a stream", () => {
   }
 
   for (const { name, sent, shown, hidden = shown } of STREAMS) {
-    test(`${name} passes as it came, wherever the network cuts it`, async () => {
+    test(`${name} passes unchanged at any cut by the network`, async () => {
       const bytes = Buffer.from(sent, "latin1")
       expect(await streamed([bytes], true)).toBe(shown)
       expect(await streamed([bytes], false)).toBe(hidden)
@@ -251,18 +251,18 @@ describe("a stream", () => {
     })
   }
 
-  const said = (content: string) =>
+  const textEvent = (content: string) =>
     `data: {"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"${content}"}}]}\n\n`
-  const named = (content: string) => said(content).replace('"m"', '"test/model"')
+  const named = (content: string) => textEvent(content).replace('"m"', '"test/model"')
   const LAST = `data: {"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n${DONE}`
 
-  test("a character that the network cuts in two arrives byte by byte as it was sent", async () => {
+  test("a character cut in two by the network arrives byte by byte", async () => {
     const words = ["one ", "🦊 ", "名 ", "🦊 ", "two"]
-    const bytes = Buffer.from(words.map(said).join("") + LAST)
+    const bytes = Buffer.from(words.map(textEvent).join("") + LAST)
     const shown = words.map(named).join("") + LAST.replace('"m"', '"test/model"')
-    const foxes = [...words.map(said).join("").matchAll(/🦊|名/gu)].map(({ index }) => index)
+    const foxes = [...words.map(textEvent).join("").matchAll(/🦊|名/gu)].map(({ index }) => index)
     for (const at of foxes) {
-      const start = Buffer.byteLength(words.map(said).join("").slice(0, at))
+      const start = Buffer.byteLength(words.map(textEvent).join("").slice(0, at))
       for (const cut of [start + 1, start + 2]) {
         const got = await streamed([bytes.subarray(0, cut), bytes.subarray(cut)], true)
         expect(got).toBe(Buffer.from(shown).toString("latin1"))
@@ -270,10 +270,10 @@ describe("a stream", () => {
     }
   })
 
-  test("malformed bytes between and inside its events never reach the client as invalid UTF-8", async () => {
+  test("malformed bytes between and inside events never reach the client as invalid UTF-8", async () => {
     const garbage = Buffer.from([0xff, 0xfe, 0x00, 0xc3, 0x28, 0xed, 0xa0, 0x80, 0x0a, 0x0a])
-    const inside = Buffer.from(said("a\xff\xc3b"), "latin1")
-    const pieces = [Buffer.from(said("one")), Buffer.from(said("two")), garbage, inside, Buffer.from(LAST)]
+    const inside = Buffer.from(textEvent("a\xff\xc3b"), "latin1")
+    const pieces = [Buffer.from(textEvent("one")), Buffer.from(textEvent("two")), garbage, inside, Buffer.from(LAST)]
     for (const sent of [pieces, [Buffer.concat(pieces)]]) {
       const got = Buffer.from(await streamed(sent, true), "latin1")
       expect(isUtf8(got)).toBe(true)
@@ -282,8 +282,8 @@ describe("a stream", () => {
     }
   })
 
-  test("a stream that stops amid a character ends in an error that is valid UTF-8", async () => {
-    const cut = Buffer.from(said("one") + said("🦊"))
+  test("a stream that stops within a character ends in an error that is valid UTF-8", async () => {
+    const cut = Buffer.from(textEvent("one") + textEvent("🦊"))
     const got = Buffer.from(await streamed([cut.subarray(0, cut.indexOf("🦊") + 2)], true), "latin1")
     expect(isUtf8(got)).toBe(true)
     expect(got.toString()).toContain('"error"')

@@ -1,5 +1,5 @@
-// The relay lane must not care where the network cuts its bytes, nor how a text is formatted. The real lane runs here
-// without sockets, so that every cut of every stream can be tried.
+// The relay lane is independent of the network's cuts and of the text's formatting. The real lane runs here without
+// sockets, so that every cut of every stream can be tried.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { UNBOUNDED } from "../../src/access/grant.ts"
@@ -63,7 +63,7 @@ function unused<Name extends keyof ExchangeDeps>(...names: readonly Name[]): Pic
 
 const REQUEST = '{"model":"test/model","stream":true}'
 
-/** What the client gets when the upstream's bytes come in these pieces. */
+/** The client's bytes if the upstream's bytes arrive in these pieces. */
 async function relay(pieces: readonly string[], { usageRequested }: { usageRequested: boolean }): Promise<string> {
   const call: ClientCall = {
     protocol: openaiChat,
@@ -151,7 +151,7 @@ for (const { name, sent, shown, hidden = shown } of STREAMS) {
       [true, shown],
       [false, hidden],
     ] as const) {
-      test(`passes the same, cut anywhere, usage ${usageRequested ? "shown" : "hidden"}`, async () => {
+      test(`a stream passes the same, cut at any byte, usage ${usageRequested ? "shown" : "hidden"}`, async () => {
         const wrong = []
         for (let cut = 0; cut < sent.length; cut++) {
           const pieces = [sent.slice(0, cut), sent.slice(cut)].filter((piece) => piece !== "")
@@ -161,7 +161,7 @@ for (const { name, sent, shown, hidden = shown } of STREAMS) {
       })
     }
 
-    test("passes the same, byte by byte", async () => {
+    test("a stream passes the same byte by byte", async () => {
       expect(await relay([...sent], { usageRequested: false })).toBe(hidden)
     })
   })
@@ -183,7 +183,7 @@ function eventsOf(text: string): string[] {
 }
 
 for (const { name, sent, shown } of REWRITTEN) {
-  test(`${name} says the same, cut anywhere`, async () => {
+  test(`${name} has the same events, cut at any byte`, async () => {
     const expected = eventsOf(shown)
     for (let cut = 1; cut < sent.length; cut++) {
       const passed = await relay([sent.slice(0, cut), sent.slice(cut)], { usageRequested: false })
@@ -197,7 +197,7 @@ describe("splicing random JSON texts", () => {
   const values = fc.constantFrom("null", "1.0", '"x"', '{"routing" : "cost"}', "[ {} , [] ]")
   const space = fc.constantFrom("", " ", "\n\t")
 
-  /** An object in which the named members stand somewhere, each in some spelling. */
+  /** An object that contains the named members at any position, in any spelling. */
   const objects = fc
     .tuple(
       jsonObject({ reserved: NAMES }),
@@ -226,7 +226,7 @@ describe("splicing random JSON texts", () => {
   const spliced = (object: ObjectText, edits: readonly JsonEdit[]) =>
     Buffer.from(spliceJson(encodeByteText(objectText(object)), edits), "latin1").toString("utf8")
 
-  test("a member that is set changes its value and no other byte", () => {
+  test("setting a member changes its value and no other byte", () => {
     fc.assert(
       fc.property(objects, fc.string(), (object, value) => {
         const set = asciiJson(value)
@@ -242,7 +242,7 @@ describe("splicing random JSON texts", () => {
     )
   })
 
-  test("members that are removed or added leave the others as they were written", () => {
+  test("removing or adding members leaves the others as written", () => {
     fc.assert(
       fc.property(objects, fc.subarray(NAMES), fc.subarray(NAMES), (object, removed, wanted) => {
         const added = wanted.filter((name) => !removed.includes(name))
@@ -264,7 +264,7 @@ describe("splicing random JSON texts", () => {
     )
   })
 
-  /** Whether a text is these members in this order, with nothing but a comma and white space between two of them. */
+  /** Whether a text is these members in this order, with only a comma and white space between two of them. */
   function between(text: string, members: readonly string[]): string {
     let at = 0
     for (const [index, member] of members.entries()) {
@@ -278,7 +278,7 @@ describe("splicing random JSON texts", () => {
     return (members.length === 0 ? /^\s*\{\s*\}\s*$/ : /^\s*\}\s*$/).test(rest) ? "sound" : JSON.stringify(rest)
   }
 
-  test("a nested member that is set changes no byte outside its parent", () => {
+  test("setting a nested member changes no byte outside its parent", () => {
     const inner = jsonObject({ reserved: ["include_usage"] })
     fc.assert(
       fc.property(objects, inner, (object, options) => {

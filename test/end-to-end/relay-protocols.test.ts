@@ -1,5 +1,5 @@
-// What passes between a client and an upstream that speak the same protocol, byte for byte, over real sockets: the
-// members the gateway owns change, and nothing else does. Chat completions have a suite of their own.
+// Clients and upstreams of the same protocol, byte for byte, over real sockets: only the members that the gateway owns
+// change. Chat completions have a suite of their own.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
@@ -30,7 +30,7 @@ interface RelaySample {
   readonly stream: (model: string) => string
 }
 
-/** What a response says of being kept is the gateway's to say; here the upstream says the same. */
+/** The gateway sets `store` in a response; here the upstream sends the same value. */
 const KEPT = '"id":"resp_x","store" :true, "previous_response_id":null'
 const IDS = /resp_[0-9a-f]{24}/g
 
@@ -173,7 +173,7 @@ for (const sample of SAMPLES) {
       expect(upstream.lastRequest().path).toBe(at)
     })
 
-    test("a stream passes alike wherever its bytes are cut", async () => {
+    test("a stream passes alike at any cut of its bytes", async () => {
       const { sent, arrives, at } = sample.request(true)
       const bytes = Buffer.from(sample.stream("upstream-2026"))
       const places = Array.from({ length: 24 }, (_, index) => 1 + Math.floor((index * (bytes.length - 1)) / 24))
@@ -186,7 +186,7 @@ for (const sample of SAMPLES) {
       expect(upstream.lastRequest().path).toBe(at)
     })
 
-    test("a stream whose events come one by one passes with every byte", async () => {
+    test("a stream whose events arrive one by one passes with every byte", async () => {
       const frames = sample.stream("upstream-2026").split(/(?<=\n\r?\n)/)
       upstream.script = writes(frames.map((frame) => Buffer.from(frame)))
       const response = await post(sample, sample.request(true).sent, true)

@@ -1,4 +1,4 @@
-// trivium.yaml changed under a running gateway: what is right takes effect, what is wrong changes nothing.
+// Changes of trivium.yaml under a running gateway: valid ones take effect, invalid ones change nothing.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test"
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -45,7 +45,7 @@ test("a model that is added can be called", async () => {
   expect(await call("test/model")).toBe(200)
 })
 
-test("an invalid change keeps what was there and is logged with its place, without credentials", async () => {
+test("an invalid change keeps the old configuration and is logged with its position, without credentials", async () => {
   const broken = `${upstreamConfig(upstream.baseUrl, model("third/model"))}modles: []\n`
   const line = await change("config-rejected", () => writeFileSync(file, broken))
   expect(line).toMatchObject({ level: "error", config_file: file })
@@ -64,7 +64,7 @@ test("a file put in place of the old one takes effect", async () => {
   expect(await call("new/model")).toBe(400)
 })
 
-test("a file that disappears changes nothing, is logged, and takes effect when it is back", async () => {
+test("a removed file changes nothing, is logged, and takes effect when it is back", async () => {
   const line = await change("config-rejected", () => rmSync(file))
   expect(line).toMatchObject({ level: "error", config_file: file })
   expect(line.reason).toContain("ENOENT")
@@ -75,7 +75,7 @@ test("a file that disappears changes nothing, is logged, and takes effect when i
   expect(await call("fourth/model")).toBe(200)
 })
 
-describe("what would take every provider away changes nothing, and is logged as an error", () => {
+describe("a change that removes every provider", () => {
   const whole = () => upstreamConfig(upstream.baseUrl, model("fourth/model"))
   const put = (text: string) => () => writeFileSync(file, text)
   const inItsPlace = (make: () => void) => () => {
@@ -94,7 +94,7 @@ describe("what would take every provider away changes nothing, and is logged as 
     ["a file that a copy has left with its comments only", put("# trivium\n"), "no callable provider"],
     ["a folder in the file's place", inItsPlace(() => mkdirSync(file)), "EISDIR"],
     ["a file that cannot be reached", inItsPlace(() => symlinkSync("trivium.yaml", file)), "ELOOP"],
-  ])("%s", async (_, act, reason) => {
+  ])("a change that removes every provider is logged and not applied: %s", async (_, act, reason) => {
     const line = await change("config-rejected", act)
     expect(line).toMatchObject({ level: "error", config_file: file })
     expect(line.reason).toContain(reason)
@@ -105,7 +105,7 @@ describe("what would take every provider away changes nothing, and is logged as 
   })
 })
 
-test("a stream that began before a change ends as it began", async () => {
+test("a stream that started before a change ends unchanged", async () => {
   let go = () => {}
   upstream.script = async (_, reply) => {
     reply.stream()
@@ -130,7 +130,7 @@ test("a stream that began before a change ends as it began", async () => {
   expect(await call("fourth/model")).toBe(400)
 })
 
-test("another credential and another address are used from then on", async () => {
+test("a changed credential and address are used from then on", async () => {
   const other = await ScriptedUpstream.start()
   try {
     const config = upstreamConfig(other.baseUrl).replace("upstream-credential", "second-credential")
@@ -142,11 +142,11 @@ test("another credential and another address are used from then on", async () =>
   }
 })
 
-describe("the simulator", () => {
+describe("the simulator after a reload", () => {
   const FIRST = { model: "openai/gpt-4o-mini", messages: [{ role: "user", content: "hi" }] }
   const provider = async (at: RunningGateway) => (await at.chat(FIRST)).headers.get("x-gateway-provider")
 
-  test("the simulator gives way to a provider that is added, and does not come back when that is taken away", async () => {
+  test("the simulator is replaced by a configured provider, and does not return when that is removed", async () => {
     const demo = await RunningGateway.start()
     try {
       expect(await provider(demo)).toBe("simulator")
@@ -163,7 +163,7 @@ describe("the simulator", () => {
     }
   })
 
-  test("the simulator does not come back when the last credential is removed by the administration", async () => {
+  test("the simulator does not return when the administration removes the last credential", async () => {
     const demo = await RunningGateway.start()
     try {
       const path = "/admin/v1/providers/openai/credential"

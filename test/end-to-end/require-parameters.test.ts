@@ -1,4 +1,4 @@
-// `provider.require_parameters`: rather nobody than less; and `provider.report`: every loss on the receipt.
+// `provider.require_parameters` and `provider.report`.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
 import { ExplainStage, HI } from "./explain-stage.ts"
@@ -13,7 +13,7 @@ afterAll(() => stage.stop())
 describe("`provider.require_parameters`", () => {
   const requires = { require_parameters: true }
 
-  test("leaves out who would not be told a parameter, and tries who would", async () => {
+  test("`require_parameters` skips providers that would not receive a parameter", async () => {
     const body = { model: "t/both", seed: 5 }
     const free = await stage.chat({ ...body })
     expect(free.headers.get("x-gateway-provider")).toBe("messages")
@@ -46,7 +46,7 @@ describe("`provider.require_parameters`", () => {
     ],
     ["/v1/responses", { model: "t/messages", input: "Hi", prompt_cache_key: "k" }, "prompt_cache_key"],
     ["/v1/chat/completions", { ...HI, model: "t/messages", logit_bias: { "5": 1 } }, "logit_bias"],
-  ])("at %s names %j in the caller's words", async (path, body, named) => {
+  ])("`require_parameters` at %s names %j by the caller's path", async (path, body, named) => {
     const answer = await stage.post(path, { ...body, provider: requires }, { headers: version })
     const { error } = (await answer.json()) as { error: { message: string } }
     expect([answer.status, error.message]).toEqual([400, expect.stringContaining(`(require_parameters \`${named}\`)`)])
@@ -62,12 +62,12 @@ describe("`provider.require_parameters`", () => {
     ["/v1/chat/completions", { ...HI, model: "t/messages", temperature: 0.5, stop: ["x"] }],
     ["/v1/chat/completions", { model: "t/messages", messages: [{ role: "user", content: [picture] }] }],
     ["/v1/chat/completions", { ...HI, model: "t/messages", max_tokens: 5000 }],
-  ])("at %s leaves be what was said, and what means the same in other words: %j", async (path, body) => {
+  ])("`require_parameters` at %s accepts content and equivalent settings: %j", async (path, body) => {
     const answer = await stage.post(path, { ...body, provider: requires }, { headers: version })
     expect([answer.status, await answer.text()]).toEqual([200, expect.anything()])
   })
 
-  test("leaves what is refused for what was said to be told in its own words", async () => {
+  test("`require_parameters` leaves errors about content to the provider's own check", async () => {
     const content = [{ type: "input_audio", input_audio: { data: "AAAA", format: "mp3" } }]
     const body = { model: "t/messages", messages: [{ role: "user", content }] }
     const error = await stage.refused(body, requires)
@@ -75,7 +75,7 @@ describe("`provider.require_parameters`", () => {
     expect(error).toEqual(await stage.refused(body, {}))
   })
 
-  test("is as strict with a request too large for the event loop", async () => {
+  test("`require_parameters` applies to a request too large for the event loop", async () => {
     const messages = [{ role: "user", content: "word ".repeat(100_000) }]
     const answer = await stage.post("/v1/chat/completions", { model: "t/both", messages, seed: 5, provider: requires })
     expect(answer.headers.get("x-gateway-provider")).toBe("chat")
@@ -96,31 +96,36 @@ describe("`provider.report`", () => {
     return ((await receipt.json()) as { facts: { losses: ReportedLoss[] } }).facts.losses
   }
 
-  test.each([false, true])("has every loss on the receipt, the answer's too; streamed: %p", async (stream) => {
-    stage.upstream.script = async (_, reply) => {
-      const content = [
-        { type: "text", text: "Hello." },
-        { type: "odd", x: 1 },
-      ]
-      if (!stream) return reply.json(anthropicMessage("", { content }))
-      reply.stream()
-      for (const event of anthropicWords("Hello.")) {
-        const odd = { type: "content_block_start", index: 1, content_block: { type: "odd", x: 1 } }
-        const blocks = [odd, { type: "content_block_stop", index: 1 }]
-        if (event.includes("message_delta"))
-          for (const each of blocks) await reply.write(`event: ${each.type}\ndata: ${JSON.stringify(each)}\n\n`)
-        await reply.write(event)
+  test.each([false, true])(
+    "`report` records every loss of request and response on the receipt; streamed: %p",
+    async (stream) => {
+      stage.upstream.script = async (_, reply) => {
+        const content = [
+          { type: "text", text: "Hello." },
+          { type: "odd", x: 1 },
+        ]
+        if (!stream) return reply.json(anthropicMessage("", { content }))
+        reply.stream()
+        for (const event of anthropicWords("Hello.")) {
+          const odd = { type: "content_block_start", index: 1, content_block: { type: "odd", x: 1 } }
+          const blocks = [odd, { type: "content_block_stop", index: 1 }]
+          if (event.includes("message_delta"))
+            for (const each of blocks) await reply.write(`event: ${each.type}\ndata: ${JSON.stringify(each)}\n\n`)
+          await reply.write(event)
+        }
+        reply.end()
       }
-      reply.end()
-    }
-    const many = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`own_member_${index}`, "x".repeat(20)]))
-    const body = { ...HI, model: "t/messages", stream, seed: 5, ...many, provider: { report: true } }
-    const answer = await stage.post("/v1/chat/completions", body)
-    expect(answer.headers.get("x-gateway-losses")).toEndWith("...")
-    const losses = await lossesOf(answer)
-    expect(losses.length).toBeGreaterThan(200)
-    for (const loss of losses) expect(Object.keys(loss).sort()).toEqual(["how", "path", "weight", "why"])
-    expect(losses.map(({ path }) => path)).toEqual(expect.arrayContaining(["seed", "own_member_199"]))
-    expect(losses.filter(({ why }) => why.includes("a block that exists only in its own protocol"))).toHaveLength(1)
-  })
+      const many = Object.fromEntries(
+        Array.from({ length: 200 }, (_, index) => [`own_member_${index}`, "x".repeat(20)]),
+      )
+      const body = { ...HI, model: "t/messages", stream, seed: 5, ...many, provider: { report: true } }
+      const answer = await stage.post("/v1/chat/completions", body)
+      expect(answer.headers.get("x-gateway-losses")).toEndWith("...")
+      const losses = await lossesOf(answer)
+      expect(losses.length).toBeGreaterThan(200)
+      for (const loss of losses) expect(Object.keys(loss).sort()).toEqual(["how", "path", "weight", "why"])
+      expect(losses.map(({ path }) => path)).toEqual(expect.arrayContaining(["seed", "own_member_199"]))
+      expect(losses.filter(({ why }) => why.includes("a block that exists only in its own protocol"))).toHaveLength(1)
+    },
+  )
 })

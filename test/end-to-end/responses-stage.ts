@@ -1,5 +1,5 @@
-// A gateway in front of an upstream that speaks three protocols and says how many turns it heard, and clients of two
-// tenants.
+// A gateway in front of an upstream that has three protocols and answers with the number of turns it received, and
+// clients of two tenants.
 import OpenAI from "openai"
 import { anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
 import { RunningGateway } from "../stage/gateway.ts"
@@ -8,7 +8,7 @@ import { KeyFolder } from "../stage/keys.ts"
 import { responseObject, responseWords } from "../stage/responses-wire.ts"
 import { type ReceivedRequest, ScriptedUpstream, type UpstreamReply } from "../stage/upstream.ts"
 
-/** By the protocol their upstream speaks. */
+/** Models by the protocol of their upstream. */
 export const MODELS = { relayed: "test/relayed", anthropic: "test/anthropic", gemini: "test/gemini" } as const
 
 const model = (id: string, targets: string, more = "") =>
@@ -33,7 +33,7 @@ type ResponsesBody = Record<string, unknown>
 
 interface ResponseKind {
   readonly at: string
-  /** What the request says of its conversation. */
+  /** The conversation in the request. */
   readonly turns: string
   readonly whole: (text: string) => unknown
   readonly words: (text: string) => readonly string[]
@@ -45,14 +45,14 @@ const KINDS: readonly ResponseKind[] = [
   { at: "enerateContent", turns: "contents", whole: (text) => geminiResponse(text, "STOP"), words: geminiWords },
 ]
 
-/** Says of a request how many turns it holds, whole or streamed as it asks. */
+/** Answers with the number of turns in the request, whole or streamed as requested. */
 export async function tellTurns({ path, body }: ReceivedRequest, reply: UpstreamReply): Promise<void> {
   const kind = KINDS.find(({ at }) => path.includes(at))
   if (!kind) return reply.json({ error: { message: `nothing is scripted at ${path}` } }, 404)
-  const said = JSON.parse(body.toString()) as ResponsesBody
-  const turns = said[kind.turns]
+  const request = JSON.parse(body.toString()) as ResponsesBody
+  const turns = request[kind.turns]
   const text = `I heard ${Array.isArray(turns) ? turns.length : 1}.`
-  if (said.stream !== true && !path.includes(":stream")) return reply.json(kind.whole(text))
+  if (request.stream !== true && !path.includes(":stream")) return reply.json(kind.whole(text))
   reply.stream()
   for (const event of kind.words(text)) await reply.write(event)
   reply.end()
@@ -60,10 +60,10 @@ export async function tellTurns({ path, body }: ReceivedRequest, reply: Upstream
 
 export class ResponsesStage {
   gateway!: RunningGateway
-  /** Of two tenants. */
+  /** Clients of two tenants. */
   client!: OpenAI
   other!: OpenAI
-  /** Of the first tenant too, with a key that may not speak this protocol. */
+  /** A client of the first tenant whose key lacks this protocol. */
   chat!: OpenAI
   private readonly folder = new KeyFolder()
   private readonly keys: { readonly own: string; readonly other: string; readonly chat: string }
@@ -94,8 +94,8 @@ export class ResponsesStage {
     this.chat = this.clientOf(this.keys.chat)
   }
 
-  /** The conversation the upstream was told last, in its own words. */
-  heard(): unknown {
+  /** The conversation in the upstream's last request, in its own form. */
+  lastConversation(): unknown {
     const { path, body } = this.upstream.lastRequest()
     const kind = KINDS.find(({ at }) => path.includes(at))
     return (JSON.parse(body.toString()) as ResponsesBody)[kind?.turns ?? ""]

@@ -1,4 +1,4 @@
-// What a gateway learns from answers, and what it then does with the requests that follow.
+// Routing by measured latency and quality, and session affinity.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
@@ -34,7 +34,7 @@ afterEach(async () => {
 
 const HI = [{ role: "user", content: "Hi" }]
 
-/** Who answered. */
+/** The provider that answered. */
 async function ask(body: object): Promise<string | null> {
   const answer = await gateway.chat({ model: "t/equal", messages: HI, ...body })
   await answer.text()
@@ -42,7 +42,7 @@ async function ask(body: object): Promise<string | null> {
   return answer.headers.get("x-gateway-provider")
 }
 
-async function asked(times: number, body: object): Promise<Record<string, number>> {
+async function countByProvider(times: number, body: object): Promise<Record<string, number>> {
   const counts: Record<string, number> = { one: 0, two: 0 }
   for (let each = 0; each < times; each++) {
     const provider = (await ask(body)) ?? ""
@@ -58,7 +58,7 @@ const slowly =
     await script(request, reply)
   }
 
-test("requests of one model take turns, whatever is asked of another in between", async () => {
+test("requests of one model rotate between its targets, independent of other models", async () => {
   const seen: (string | null)[] = []
   for (let each = 0; each < 6; each++) {
     seen.push(await ask({}))
@@ -67,19 +67,19 @@ test("requests of one model take turns, whatever is asked of another in between"
   expect(seen.filter((provider) => provider === "one")).toHaveLength(3)
 })
 
-describe("by latency", () => {
-  test.each([false, true])("most go to who was faster so far, streamed: %p", async (stream) => {
+describe("routing by latency", () => {
+  test.each([false, true])("most requests go to the faster provider so far, streamed: %p", async (stream) => {
     const words = streams([chunk({ role: "assistant", content: "Hello." }, "stop"), DONE])
     const answers: UpstreamScript = stream ? words : (_, reply) => reply.json(completion("Hello."))
     one.script = slowly(answers, 40)
     two.script = answers
-    await asked(4, { stream })
-    const { two: faster = 0 } = await asked(40, { stream, provider: { routing: "latency" } })
+    await countByProvider(4, { stream })
+    const { two: faster = 0 } = await countByProvider(40, { stream, provider: { routing: "latency" } })
     expect(faster).toBeGreaterThanOrEqual(32)
   })
 })
 
-describe("by quality", () => {
+describe("routing by quality", () => {
   const called = (text: string, finish = "tool_calls") => {
     const call = { index: 0, id: "c", type: "function", function: { name: "f", arguments: text } }
     return {
@@ -96,7 +96,7 @@ describe("by quality", () => {
       ],
     }
   }
-  const says = (text: string, finish = "stop", tokens = 3) => ({
+  const textAnswer = (text: string, finish = "stop", tokens = 3) => ({
     whole: completion(text, {
       choices: [{ index: 0, message: { role: "assistant", content: text }, finish_reason: finish }],
       usage: { prompt_tokens: 9, completion_tokens: tokens, total_tokens: 9 + tokens },
@@ -112,7 +112,7 @@ describe("by quality", () => {
       DONE,
     ],
   })
-  type RoutingAnswer = ReturnType<typeof says>
+  type RoutingAnswer = ReturnType<typeof textAnswer>
   const script =
     ({ whole, events }: RoutingAnswer): UpstreamScript =>
     (request, reply) =>
@@ -121,35 +121,41 @@ describe("by quality", () => {
   const tools = [{ type: "function", function: { name: "f", parameters: { type: "object" } } }]
   const json = { response_format: { type: "json_object" } }
   const FAULTS: [string, object, RoutingAnswer, RoutingAnswer][] = [
-    ["arguments that are no JSON", { tools }, called('{"a": 1}'), called('{"a": 1')],
-    ["text that is no JSON where JSON was asked for", json, says('{"a": 1}'), says("Sure! {}")],
+    ["arguments that are not JSON", { tools }, called('{"a": 1}'), called('{"a": 1')],
+    ["text instead of the requested JSON", json, textAnswer('{"a": 1}'), textAnswer("Sure! {}")],
     [
-      "an end before the length asked for",
+      "an end below the requested length",
       { max_tokens: 50, tools },
-      says("Hello.", "length", 50),
-      says("Hel", "length", 3),
+      textAnswer("Hello.", "length", 50),
+      textAnswer("Hel", "length", 3),
     ],
   ]
 
   for (const stream of [false, true]) {
-    test.each(FAULTS)(`who answers with %s comes last, streamed: ${stream}`, async (_, body, good, bad) => {
-      one.script = script(bad)
-      two.script = script(good)
-      await asked(8, { ...body, stream })
-      expect(await asked(5, { ...body, stream, provider: { routing: "quality" } })).toEqual({ one: 0, two: 5 })
-    })
+    test.each(FAULTS)(
+      `a provider that answers with %s is tried last, streamed: ${stream}`,
+      async (_, body, good, bad) => {
+        one.script = script(bad)
+        two.script = script(good)
+        await countByProvider(8, { ...body, stream })
+        expect(await countByProvider(5, { ...body, stream, provider: { routing: "quality" } })).toEqual({
+          one: 0,
+          two: 5,
+        })
+      },
+    )
   }
 
   test("an answer without JSON does not count against a provider if JSON was not requested", async () => {
-    one.script = script(says("no JSON"))
-    two.script = script(says('{"a": 1}'))
-    await asked(8, { tools })
-    const { one: bad = 0 } = await asked(6, { tools, provider: { routing: "quality" } })
+    one.script = script(textAnswer("no JSON"))
+    two.script = script(textAnswer('{"a": 1}'))
+    await countByProvider(8, { tools })
+    const { one: bad = 0 } = await countByProvider(6, { tools, provider: { routing: "quality" } })
     expect(bad).toBe(3)
   })
 })
 
-describe("a conversation", () => {
+describe("session affinity", () => {
   const beginning = (word: string) => [
     { role: "system", content: "Be kind. ".repeat(600) },
     { role: "user", content: word },
@@ -159,7 +165,7 @@ describe("a conversation", () => {
     { role: "user", content: "More." },
   ]
 
-  test("a conversation stays where its prompt cache is, and others take their turns", async () => {
+  test("a conversation stays at the provider with its prompt cache, and others rotate", async () => {
     const homes = new Map<string, string | null>()
     for (const word of ["a", "b", "c", "d"]) homes.set(word, await ask({ messages: beginning(word) }))
     expect([...homes.values()].filter((home) => home === "one")).toHaveLength(2)
@@ -168,13 +174,13 @@ describe("a conversation", () => {
     }
   })
 
-  test("too short for a cache stays nowhere, unless it has a name", async () => {
-    expect(await asked(6, {})).toEqual({ one: 3, two: 3 })
-    const { one: named = 0 } = await asked(6, { prompt_cache_key: "s" })
+  test("a conversation too short for a cache rotates, unless it has a cache key", async () => {
+    expect(await countByProvider(6, {})).toEqual({ one: 3, two: 3 })
+    const { one: named = 0 } = await countByProvider(6, { prompt_cache_key: "s" })
     expect([0, 6]).toContain(named)
   })
 
-  test("a conversation moves where its home is gone", async () => {
+  test("a conversation moves if its provider fails", async () => {
     const home = await ask({ messages: beginning("a") })
     const [gone, other] = home === "one" ? [one, "two"] : [two, "one"]
     gone.script = (_, reply) => reply.json({ error: { message: "no" } }, 503)
@@ -184,7 +190,7 @@ describe("a conversation", () => {
   })
 })
 
-test("a host that cannot count tokens is not left by those who want answers", async () => {
+test("a provider whose token counter fails still receives generation requests", async () => {
   one.script = ({ path }, reply) =>
     path.endsWith("count_tokens")
       ? reply.json({ error: { message: "no" } }, 404)

@@ -1,5 +1,5 @@
-// Seals that a model gives behind its text: no client is shown them as the end of an answer, and they return to their
-// maker when the conversation does.
+// Seals that a model sends after its text: no client sees one as the end of an answer, and they return to their minter
+// with the conversation.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import Anthropic from "@anthropic-ai/sdk"
 import OpenAI from "openai"
@@ -38,7 +38,7 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-const said = (parts: readonly SealBody[], finishReason?: string): SealBody => ({
+const geminiBody = (parts: readonly SealBody[], finishReason?: string): SealBody => ({
   candidates: [{ index: 0, content: { role: "model", parts }, ...(finishReason && { finishReason }) }],
   usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
 })
@@ -51,18 +51,18 @@ async function streamed(reply: UpstreamReply, chunks: readonly SealBody[]): Prom
 
 const thought = { text: "The user greets.", thought: true }
 
-/** Answers as a thinking Gemini does: its signature comes behind the text, in a stream on a part without text. */
+/** Answers as a thinking Gemini does: its signature follows the text, in a stream on a part without text. */
 function thinkingGemini(text: string, signature: string): void {
   const [first = "", ...rest] = text.match(/\s*\S+/g) ?? []
   upstream.script = ({ path }, reply) =>
     path.includes("stream")
       ? streamed(reply, [
-          said([thought]),
-          said([{ text: first }]),
-          ...rest.map((word) => said([{ text: word }])),
-          said([{ text: "", thoughtSignature: signature }], "STOP"),
+          geminiBody([thought]),
+          geminiBody([{ text: first }]),
+          ...rest.map((word) => geminiBody([{ text: word }])),
+          geminiBody([{ text: "", thoughtSignature: signature }], "STOP"),
         ])
-      : reply.json(said([thought, { text, thoughtSignature: signature }], "STOP"))
+      : reply.json(geminiBody([thought, { text, thoughtSignature: signature }], "STOP"))
 }
 
 const sentContents = () => (JSON.parse(upstream.lastRequest().body.toString()) as { contents: SealBody[] }).contents
@@ -74,8 +74,8 @@ function answerOf(messages: Anthropic.MessageParam[], how: "whole" | "streamed")
   return how === "whole" ? anthropic.messages.create(body) : anthropic.messages.stream(body).finalMessage()
 }
 
-describe.each(["whole", "streamed"] as const)("with the Anthropic client, %s,", (how) => {
-  test("the answer ends in its text, and the second turn gives the signature back to Gemini", async () => {
+describe.each(["whole", "streamed"] as const)("seals for the Anthropic client, %s", (how) => {
+  test("the answer ends in its text, and the second turn returns the signature to Gemini", async () => {
     const signature = how === "whole" ? "V0hPTEU=" : "U1RSRUFN"
     thinkingGemini("Hello there, how are you?", signature)
     const first = await answerOf([user("Say hello")], how)
@@ -87,7 +87,7 @@ describe.each(["whole", "streamed"] as const)("with the Anthropic client, %s,", 
     expect(JSON.stringify(sentContents()[0])).not.toContain("thoughtSignature")
   })
 
-  test("a client that trims the text, and sends it as a string, gives the signature back as well", async () => {
+  test("a client that trims the text and sends it as a string still returns the signature", async () => {
     thinkingGemini(" \nIt is a rather long answer, and nobody gives the same twice.\n", "VFJJTQ==")
     const messages = [user(`Trimmed ${how}`)]
     await answerOf(messages, how)
@@ -96,7 +96,7 @@ describe.each(["whole", "streamed"] as const)("with the Anthropic client, %s,", 
     expect(JSON.stringify(sentContents()[1])).toContain("VFJJTQ==")
   })
 
-  test("a client that changes the text gets an answer, without the signature", async () => {
+  test("a client that changes the text gets an answer without the signature", async () => {
     thinkingGemini("Nine words are said here, and one is changed.", "Q0hBTkdF")
     const messages = [user(`Changed ${how}`)]
     await answerOf(messages, how)
@@ -109,7 +109,7 @@ describe.each(["whole", "streamed"] as const)("with the Anthropic client, %s,", 
     const tools: Anthropic.Tool[] = [{ name: "f", input_schema: { type: "object", properties: {} } }]
     const call = { functionCall: { name: "f", args: {} }, thoughtSignature: "Q0FMTA==" }
     upstream.script = ({ path }, reply) =>
-      path.includes("stream") ? streamed(reply, [said([call], "STOP")]) : reply.json(said([call], "STOP"))
+      path.includes("stream") ? streamed(reply, [geminiBody([call], "STOP")]) : reply.json(geminiBody([call], "STOP"))
     const body = { ...ask, model: "t/signed", tools, messages: [user("Call f")] }
     const first =
       how === "whole" ? await anthropic.messages.create(body) : await anthropic.messages.stream(body).finalMessage()
@@ -129,7 +129,7 @@ describe.each(["whole", "streamed"] as const)("with the Anthropic client, %s,", 
   })
 })
 
-test("the same short answer in two conversations keeps the signatures of each apart", async () => {
+test("the same short answer in two conversations keeps their signatures separate", async () => {
   const talks = [
     { question: "Is it raining?", signature: "UkFJTg==" },
     { question: "Is it late?", signature: "TEFURQ==" },
@@ -168,12 +168,12 @@ test("signatures go to no other tenant and to no other vendor", async () => {
   expect(upstream.lastRequest().body.toString()).not.toContain("VEVOQU5U")
 })
 
-test("several signatures of one answer all go back, in their order", async () => {
+test("several signatures of one answer all return in order", async () => {
   upstream.script = (_, reply) =>
     streamed(reply, [
-      said([{ text: "One part of it.", thoughtSignature: "T05F" }]),
-      said([{ text: " Another part of it." }]),
-      said([{ text: "", thoughtSignature: "VFdP" }], "STOP"),
+      geminiBody([{ text: "One part of it.", thoughtSignature: "T05F" }]),
+      geminiBody([{ text: " Another part of it." }]),
+      geminiBody([{ text: "", thoughtSignature: "VFdP" }], "STOP"),
     ])
   const first = await answerOf([user("In two parts")], "streamed")
   expect(first.content.at(-1)?.type).toBe("text")
@@ -182,7 +182,7 @@ test("several signatures of one answer all go back, in their order", async () =>
   expect([...text.matchAll(/T05F|VFdP/g)].map(([found]) => found)).toEqual(["T05F", "VFdP"])
 })
 
-test("clients of chat completions and of responses get no seal behind their text, and give it back too", async () => {
+test("clients of chat completions and of responses get no seal after their text, and it still returns", async () => {
   thinkingGemini("Whatever the client is, the signature goes back.", "T1RIRVI=")
   const text = "Whatever the client is, the signature goes back."
   const turns = [user("By chat"), { role: "assistant" as const, content: text }, user("Again")]
@@ -199,17 +199,17 @@ test("clients of chat completions and of responses get no seal behind their text
   expect(JSON.stringify(sentContents())).toContain("UkVTUA==")
 })
 
-test("the first word and every one behind it arrive before the signature is there", async () => {
+test("every piece of text arrives before the signature does", async () => {
   let release: () => void = () => {}
   const gate = new Promise<void>((resolve) => {
     release = resolve
   })
   upstream.script = async (_, reply) => {
     reply.stream()
-    await reply.write(geminiEvent(said([{ text: "Hello" }])))
-    await reply.write(geminiEvent(said([{ text: " there" }])))
+    await reply.write(geminiEvent(geminiBody([{ text: "Hello" }])))
+    await reply.write(geminiEvent(geminiBody([{ text: " there" }])))
     await gate
-    await reply.write(geminiEvent(said([{ text: "", thoughtSignature: "TEFTVA==" }], "STOP")))
+    await reply.write(geminiEvent(geminiBody([{ text: "", thoughtSignature: "TEFTVA==" }], "STOP")))
     reply.end()
   }
   const stream = anthropic.messages.stream({ ...ask, messages: [user("Wait")] })

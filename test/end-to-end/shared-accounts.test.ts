@@ -1,4 +1,5 @@
-// Accounts at providers are shared by tenants: what a request may name there, whom it identifies, and which model answers.
+// Tenants share the accounts at providers: names that a request may use there, end-user identifiers, and the model that
+// answers.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import { InProcessGateway } from "../stage/in-process.ts"
@@ -63,7 +64,7 @@ function errorIn(text: string): { code?: string; param?: string } {
 const chat = (more: object, key?: string) =>
   post("/v1/chat/completions", { model: "lab/cheap", messages: MESSAGES, ...more }, key)
 
-/** The bodies that reach the provider while `act` runs, which answers as `script` says. */
+/** The bodies that reach the provider while `act` runs, with `script` as its answer. */
 async function sentDuring(act: () => Promise<unknown>, script?: UpstreamScript): Promise<Record<string, unknown>[]> {
   upstream.requests.length = 0
   upstream.script = script ?? ((_, reply) => reply.json(completion("Hello.")))
@@ -76,11 +77,11 @@ async function receipt(id: string | null, key = gateway.key): Promise<Record<str
   return (await answer.json()) as Record<string, unknown>
 }
 
-describe("models that a request lists", () => {
+describe("a list of models in a request", () => {
   const fails: UpstreamScript = ({ body }, reply) =>
     body.includes("up-cheap") ? reply.json({ error: { message: "no" } }, 503) : reply.json(completion("Hello."))
 
-  test("models that a request lists are tried in order by the gateway, and priced each for itself", async () => {
+  test("listed models are tried in order by the gateway, and priced separately", async () => {
     let answer: Awaited<ReturnType<typeof chat>> | undefined
     const sent = await sentDuring(async () => {
       answer = await chat({ models: ["lab/dear"] })
@@ -91,14 +92,14 @@ describe("models that a request lists", () => {
     for (const body of sent) expect(body).not.toHaveProperty("models")
   })
 
-  test("name the model where nothing else does", async () => {
+  test("the first listed model is used if the request names no other", async () => {
     const sent = await sentDuring(() =>
       post("/v1/chat/completions", { models: ["lab/cheap", "lab/dear"], messages: MESSAGES }),
     )
     expect(sent).toMatchObject([{ model: "up-cheap" }])
   })
 
-  test("models that a request lists are each within the key's scope", async () => {
+  test("every listed model is checked against the key's scope", async () => {
     const narrow = keyOf({ models: ["lab/cheap", "lab/claude"] })
     const messages = { model: "lab/claude", max_tokens: 9, messages: MESSAGES }
     const sent = await sentDuring(async () => {
@@ -116,7 +117,7 @@ describe("models that a request lists", () => {
   })
 })
 
-describe("a member that would choose a model inside the provider", () => {
+describe("a member that selects a model inside the provider", () => {
   test.each([
     [{ Model: "up-dear" }, "Model"],
     [{ "mode\u0142": "x", MODEL: "up-dear" }, "MODEL"],
@@ -124,7 +125,7 @@ describe("a member that would choose a model inside the provider", () => {
     [{ plugins: [{ id: "web" }] }, "plugins"],
     [{ max_tokens: 1, Max_Tokens: 90_000 }, "Max_Tokens"],
     [{ apiBase: "http://elsewhere" }, "apiBase"],
-  ])("%j is refused by its name, and nothing is sent", async (more, param) => {
+  ])("the member %j is rejected by its name, and nothing is sent", async (more, param) => {
     const sent = await sentDuring(async () => {
       const { status, error } = await chat(more)
       expect([status, error.param]).toEqual([400, param])
@@ -132,13 +133,13 @@ describe("a member that would choose a model inside the provider", () => {
     expect(sent).toEqual([])
   })
 
-  test("a member that would choose a model inside the provider is refused in a large request too", async () => {
+  test("a member that selects a model inside the provider is rejected in a large request too", async () => {
     const messages = [{ role: "user", content: "x".repeat(400_000) }]
     expect((await chat({ messages, Model: "up-dear" })).error.param).toBe("Model")
     expect((await chat({ messages, metadata: { Model: "x" }, models: ["lab/cheap"] })).status).toBe(200)
   })
 
-  test("in two objects of one name is refused, whichever of them a provider reads", async () => {
+  test("a member of a duplicate object is rejected in either occurrence", async () => {
     const body = `{"model":"lab/cheap","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"f"},"file":{}}]}]}`
     const headers = { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" }
     const answer = await fetch(`${gateway.url}/v1/chat/completions`, { method: "POST", headers, body })
@@ -147,10 +148,10 @@ describe("a member that would choose a model inside the provider", () => {
   })
 })
 
-describe("identifiers of callers", () => {
+describe("end-user identifiers", () => {
   const IDS = { user: "alice", safety_identifier: "s-1", prompt_cache_key: "cache" }
 
-  test("identifiers of callers leave salted per tenant, and the receipt keeps them as they were written", async () => {
+  test("end-user identifiers are salted per tenant, and the receipt keeps them as written", async () => {
     const [one, two] = [keyOf({ tenant: "one" }), keyOf({ tenant: "two" })]
     let id: string | null = null
     const sent = await sentDuring(async () => {
@@ -167,7 +168,7 @@ describe("identifiers of callers", () => {
     expect((await receipt(id, one)).facts).toMatchObject({ identifiers: IDS })
   })
 
-  test("identifiers of callers are salted in another protocol alike, and echoed as the caller wrote them", async () => {
+  test("end-user identifiers are salted alike in another protocol, and echoed as the caller wrote them", async () => {
     const sent = await sentDuring(() =>
       post("/msgapi/v1/messages", {
         ...{ model: "lab/cheap", max_tokens: 9, messages: MESSAGES, metadata: { user_id: "alice" } },
@@ -182,7 +183,7 @@ describe("identifiers of callers", () => {
       reply.json({ id: "r", object: "response", status: "completed", output: [], user, prompt_cache_key })
     }
     let response: OpenAI.Responses.Response | undefined
-    const [asked] = await sentDuring(async () => {
+    const [request] = await sentDuring(async () => {
       response = await client.responses.create({
         model: "lab/cheap",
         input: "hi",
@@ -190,17 +191,17 @@ describe("identifiers of callers", () => {
         prompt_cache_key: "c",
       })
     }, echo)
-    expect(asked?.user).toMatch(/^trv-/)
+    expect(request?.user).toMatch(/^trv-/)
     expect([response?.user, response?.prompt_cache_key]).toEqual(["al\u00efce", "c"])
   })
 
-  test("identifiers of callers leave as they are where the operator says so", async () => {
+  test("end-user identifiers are forwarded unchanged if the operator configures that", async () => {
     const sent = await sentDuring(() => chat({ ...IDS, model: "lab/plain" }))
     expect(sent).toMatchObject([IDS])
   })
 })
 
-test("nothing is kept in the provider's account, and that is reported", async () => {
+test("nothing is stored in the provider's account, and that is reported", async () => {
   let answer: Awaited<ReturnType<typeof chat>> | undefined
   const sent = await sentDuring(async () => {
     answer = await chat({ store: true })
@@ -209,7 +210,7 @@ test("nothing is kept in the provider's account, and that is reported", async ()
   expect(answer?.headers.get("x-gateway-losses")).toBe("1; store")
 })
 
-test("the output limit goes to a provider in the member that its entry names", async () => {
+test("the output limit is sent in the member that the provider's entry names", async () => {
   const sent = await sentDuring(async () => {
     await chat({ model: "lab/newer", max_tokens: 7 })
     await chat({ model: "lab/plain", max_completion_tokens: 7 })
@@ -222,14 +223,14 @@ test("the output limit goes to a provider in the member that its entry names", a
   ])
 })
 
-describe("another model than the one that was called", () => {
+describe("an answer by another model than requested", () => {
   const usage = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 }
 
   test.each([
     ["up-cheap-2026-01-01", "0.00002", undefined],
     ["up-unknown", "0.00002", undefined],
     ["up-dear", "0.002", "lab/dear"],
-  ])("%s costs %s USD", async (model, cost, answered) => {
+  ])("an answer that reports the model %s costs %s USD", async (model, cost, answered) => {
     let answer: Awaited<ReturnType<typeof chat>> | undefined
     await sentDuring(
       async () => {
@@ -242,7 +243,7 @@ describe("another model than the one that was called", () => {
     expect([(facts as Record<string, unknown>).answered_model, as_booked]).toEqual([answered, true])
   })
 
-  test("another model than the one that was called is seen in a stream as well", async () => {
+  test("an answer by another model is detected in a stream as well", async () => {
     let id: string | null = null
     const streamed: UpstreamScript = async (_, reply) => {
       reply.stream()
@@ -264,7 +265,7 @@ describe("tools that a provider runs", () => {
   const page = { type: "web_search_call", status: "completed", action: { type: "open_page" } }
   const usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 }
 
-  test("tools that a provider runs cost a fee by the call, which the receipt shows", async () => {
+  test("tools that a provider runs cost a fee per call, which the receipt shows", async () => {
     let answer: Awaited<ReturnType<typeof post>> | undefined
     const response = { id: "r", object: "response", status: "completed", output: [search, page, search], usage }
     await sentDuring(
@@ -281,7 +282,7 @@ describe("tools that a provider runs", () => {
     })
   })
 
-  test("tools that a provider runs are counted as the vendor's usage does, and beyond the window as reported", async () => {
+  test("tools that a provider runs are counted by the vendor's usage, even beyond the window", async () => {
     let answer: Awaited<ReturnType<typeof post>> | undefined
     const message = {
       ...{
@@ -305,7 +306,7 @@ describe("tools that a provider runs", () => {
     expect(answer?.headers.get("x-gateway-cost")).toBe("0.520005")
   })
 
-  test("tools that a provider runs are not counted where none may run", async () => {
+  test("tools that a provider runs are not counted if none is allowed", async () => {
     let answer: Awaited<ReturnType<typeof post>> | undefined
     const response = { id: "r", object: "response", status: "completed", output: [search], usage }
     await sentDuring(

@@ -1,11 +1,11 @@
-// Streams as hosts write them, and what of them a client gets. Texts are bytes, one character each.
+// Streams as hosts write them, and as clients get them. Texts are bytes, one character each.
 
 export interface RelayedStream {
   readonly name: string
   readonly sent: string
-  /** What a client gets that asked for usage. */
+  /** The stream of a client that requested usage. */
   readonly shown: string
-  /** What a client gets that did not; the same where the stream holds no usage. */
+  /** The stream of a client that did not; the same if the stream has no usage. */
   readonly hidden?: string
 }
 
@@ -32,11 +32,11 @@ function stream(name: string, make: (model: string) => string): RelayedStream {
   return { name, sent: make(NAME), shown: make(OURS) }
 }
 
-const usageBeside = (model: string, { one, two }: { one: string; two: string }) =>
+const usageWithChoices = (model: string, { one, two }: { one: string; two: string }) =>
   `data: {"model":${model},"choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"}}]${one}}\n\n` +
   `data: {"model":${model},"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]${two}}\n\ndata: [DONE]\n\n`
 
-const BESIDE = { one: ', "usage":null', two: ',"usage" : {"prompt_tokens":1,"completion_tokens":2}' }
+const USAGE_TEXTS = { one: ', "usage":null', two: ',"usage" : {"prompt_tokens":1,"completion_tokens":2}' }
 
 const nullUsage = (model: string, usage: string) =>
   `data: ${text(model)}\n\ndata: {${usage}"model":${model},"choices":[],"x_filters":[1.0]}\n\n` +
@@ -53,7 +53,7 @@ function ended(sent: string, shown: string): Pick<RelayedStream, "sent" | "shown
   return { sent: answer(NAME) + sent, shown: answer(OURS) + shown }
 }
 
-/** What passes byte for byte. */
+/** Streams that pass byte for byte. */
 export const STREAMS: readonly RelayedStream[] = [
   plainStream("a stream with LF line ends", "\n"),
   plainStream("a stream with CRLF line ends", "\r\n"),
@@ -87,10 +87,10 @@ export const STREAMS: readonly RelayedStream[] = [
       'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
   ),
   {
-    name: "a stream with usage beside its choices",
-    sent: usageBeside(NAME, BESIDE),
-    shown: usageBeside(OURS, BESIDE),
-    hidden: usageBeside(OURS, { one: "", two: "" }),
+    name: "a stream with usage next to its choices",
+    sent: usageWithChoices(NAME, USAGE_TEXTS),
+    shown: usageWithChoices(OURS, USAGE_TEXTS),
+    hidden: usageWithChoices(OURS, { one: "", two: "" }),
   },
   {
     name: "a stream with null usage and no choices",
@@ -106,7 +106,7 @@ export const STREAMS: readonly RelayedStream[] = [
   { name: "a stream with more after its terminal event", ...ended(`\n\n${DONE}data: {}\n\n: x\n\n`, `\n\n${DONE}`) },
 ]
 
-/** What says the same to a client, written on other lines. */
+/** Streams with the same events for a client, written on other lines. */
 export const REWRITTEN: readonly RelayedStream[] = [
   stream("data on several lines with CRLF line ends", (model) => twoLines(model, { end: "\r\n" })),
   stream("data on several lines with CR line ends", (model) => twoLines(model, { end: "\r" })),

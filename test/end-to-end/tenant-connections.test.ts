@@ -1,4 +1,4 @@
-// Which connections to a provider the calls of several tenants take.
+// The connections to a provider that the calls of several tenants use.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { SILENCE_MS } from "../../src/transport/idle-connections.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
@@ -40,7 +40,7 @@ describe.each([
   ["shared", [1, 1, 2, 1, 2, 1]],
   ["strict", [1, 1, 2, 1, 2, 3]],
 ])("with %s connections", (isolation, expected) => {
-  test("a tenant keeps its own, and another one's is taken over after a silence or never", async () => {
+  test("a tenant reuses its own connection, and another's only after a silence or never", async () => {
     await using gateway = InProcessGateway.start({
       config: upstreamConfig(upstream.baseUrl, `upstream: { isolation: ${isolation} }`),
     })
@@ -63,7 +63,7 @@ test("two keys of one tenant use each other's connections", async () => {
   expect(connectionsUsed()).toEqual([1, 1, 1, 1])
 })
 
-test("through a proxy every call has a connection of its own", async () => {
+test("every call through a proxy has a connection of its own", async () => {
   const folder = new KeyFolder()
   const keys = folder.within((store) => TENANTS.map((tenant) => store.create({ name: tenant, tenant }).text))
   const gateway = await RunningGateway.start({

@@ -1,5 +1,5 @@
-// The translate lane as a caller sees it, beyond what each pair of protocols can say: losses, strictness, choice of the
-// target, large requests, seals, names, files at addresses, errors.
+// The translate lane as a caller sees it, beyond the pairs of protocols: losses, strict requests, choice of the target,
+// large requests, seals, names, files at URLs, errors.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { encloseSeal } from "../../src/canonical/chat/sealed-content.ts"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
@@ -60,8 +60,8 @@ function messages(body: TranslatedBody, key = gateway.key): Promise<Response> {
 
 const errorOf = async (response: Response) => ((await response.json()) as { error: TranslatedBody }).error
 
-describe("what cannot be said", () => {
-  test("what cannot be said is named in a header by where the caller wrote it, and counted in the log", async () => {
+describe("losses", () => {
+  test("a loss is named in a header by its path in the request, and counted in the log", async () => {
     const response = await messages({
       model: "t/chat",
       top_k: 5,
@@ -81,27 +81,27 @@ describe("what cannot be said", () => {
   test("a loss is reported by its path in the caller's request", async () => {
     const thinking = { type: "enabled", budget_tokens: 1024, display: "summarized" }
     const response = await messages({ model: "t/messages-by-chat", thinking, max_tokens: 2000 })
-    const told = "2; thinking.display, thinking.budget_tokens"
-    expect(response.headers.get("x-gateway-losses")).toBe(told)
+    const losses = "2; thinking.display, thinking.budget_tokens"
+    expect(response.headers.get("x-gateway-losses")).toBe(losses)
   })
 
-  test("what cannot be said makes no header where all was said, nor where bytes passed", async () => {
+  test("no loss header is sent without a loss, nor for relayed bytes", async () => {
     for (const model of ["t/chat", "t/messages"]) {
       expect((await messages({ model })).headers.get("x-gateway-losses")).toBeNull()
     }
   })
 
-  test("what cannot be said takes no more than 2 KiB of a header", async () => {
+  test("the loss header has at most 2 KiB", async () => {
     const parts = Array.from({ length: 300 }, (_, index) => ({
       type: "text",
       text: `${index}`,
       cache_control: { type: "ephemeral" },
     }))
     const response = await messages({ model: "t/chat", messages: [{ role: "user", content: parts }] })
-    const told = response.headers.get("x-gateway-losses") ?? ""
-    expect(told).toStartWith("300; messages[0].content[0].cache_control, ")
-    expect(told).toEndWith(", ...")
-    expect(told.length).toBeLessThanOrEqual(2048)
+    const losses = response.headers.get("x-gateway-losses") ?? ""
+    expect(losses).toStartWith("300; messages[0].content[0].cache_control, ")
+    expect(losses).toEndWith(", ...")
+    expect(losses.length).toBeLessThanOrEqual(2048)
   })
 
   test("a serious loss is rejected by the caller's name for it, without an upstream call", async () => {
@@ -116,7 +116,7 @@ describe("what cannot be said", () => {
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test("in one protocol of a provider may be said in another that it speaks", async () => {
+  test("a loss in one protocol of a provider is avoided by another protocol it speaks", async () => {
     const response = await messages({ model: "t/openai", stop_sequences: ["END"] })
     expect(response.status).toBe(200)
     expect(upstream.lastRequest().path).toBe("/v1/chat/completions")
@@ -124,7 +124,7 @@ describe("what cannot be said", () => {
     expect(response.headers.get("x-gateway-attempts")).toBe("1")
   })
 
-  test("to one target may be said to another", async () => {
+  test("a loss at one target is avoided by another target", async () => {
     const response = await chat({ model: "t/both", n: 2 })
     expect(response.status).toBe(200)
     expect(response.headers.get("x-gateway-provider")).toBe("chat")
@@ -144,14 +144,14 @@ describe("a strict request", () => {
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test("a strict request is not refused for a hint", async () => {
+  test("a strict request is not rejected for a lost hint", async () => {
     const response = await chat({ model: "t/messages", seed: 7, provider: { strict: true } })
     expect(response.status).toBe(200)
     expect(response.headers.get("x-gateway-losses")).toBe("1; seed")
     expect(sent()).not.toHaveProperty("provider")
   })
 
-  test("a strict request is every request of a strict key", async () => {
+  test("a strict key makes each of its requests strict", async () => {
     const words = ["keys", "create", "--name", "strict", "--strict", "--json", "--data", gateway.dataDir]
     const { key, strict } = JSON.parse((await runCommand(words, { folder: gateway.folder })).stdout) as TranslatedBody
     expect(strict).toBe(true)
@@ -171,7 +171,7 @@ describe("a large request", () => {
     expect(sent().messages).toEqual([{ role: "user", content: text }])
   })
 
-  test("a large request is refused there in the same words", async () => {
+  test("a large request is rejected with the same message as a small one", async () => {
     const response = await chat({
       model: "t/messages",
       n: 2,
@@ -182,7 +182,7 @@ describe("a large request", () => {
 })
 
 describe("tools", () => {
-  test("tools whose names the provider would refuse are renamed, and named back", async () => {
+  test("tool names that the provider would reject are replaced, and restored in the answer", async () => {
     const name = "mcp.files/read:all"
     upstream.script = (_, reply) => {
       const [tool] = sent().tools as { function: { name: string } }[]
@@ -204,7 +204,7 @@ describe("tools", () => {
     expect(candidates[0]?.content.parts[0]?.functionCall).toMatchObject({ name, args: { a: 1 } })
   })
 
-  test("tools whose input is text are functions of one string to the provider, and text again to the caller", async () => {
+  test("custom tools with text input become functions of one string, and text again for the caller", async () => {
     const patch = '*** Begin Patch\n"quoted" — naïve\n*** End Patch'
     upstream.script = (_, reply) =>
       reply.json(
@@ -230,8 +230,8 @@ describe("tools", () => {
   })
 })
 
-describe("ids of calls", () => {
-  test("ids of calls that the client's protocol does not take are made to fit, and name the same call when they return", async () => {
+describe("ids of tool calls", () => {
+  test("call ids that the client's protocol does not allow are replaced, and name the same call when they return", async () => {
     const called = { id: "functions.f:0", type: "function", function: { name: "f", arguments: "{}" } }
     const message = { role: "assistant", content: null, tool_calls: [called] }
     upstream.script = (_, reply) =>
@@ -269,7 +269,7 @@ describe("seals", () => {
       ...more,
     })
 
-  test("seals that a chat client drops return to their maker with the call they stood with", async () => {
+  test("seals that a chat client drops return to their minter with their call", async () => {
     upstream.script = (_, reply) =>
       reply.json(anthropicMessage("", { content: [thinking, call], stop_reason: "tool_use" }))
     await chat({ model: "t/messages", tools })
@@ -284,7 +284,7 @@ describe("seals", () => {
     expect(JSON.stringify(sent())).not.toContain("c2VhbA==")
   })
 
-  test("in our envelope do not reach an upstream of the client's own protocol", async () => {
+  test("seals in the gateway's envelope do not reach an upstream of the client's own protocol", async () => {
     upstream.script = (_, reply) => reply.json(geminiThought())
     const first = (await (
       await messages({ model: "t/gemini", thinking: { type: "enabled", budget_tokens: 1024 }, max_tokens: 2000 })
@@ -322,18 +322,18 @@ describe("seals", () => {
   })
 })
 
-describe("a file at an address", () => {
+describe("a file at a URL", () => {
   const content = [{ type: "document", source: { type: "url", url: "http://127.0.0.1:9/a.pdf" } }]
   const ask = () => messages({ model: "t/chat", messages: [{ role: "user", content }] })
 
-  test("a file at an address is refused where the provider does not fetch it", async () => {
+  test("a file at a URL is rejected if the provider does not fetch it", async () => {
     const response = await ask()
     expect(response.status).toBe(400)
     expect(await errorOf(response)).toMatchObject({ code: "unsupported_parameter" })
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test("a file at an address is fetched by the gateway where that is configured, but never from inside", async () => {
+  test("a file at a URL is fetched by the gateway if configured, but never from an internal address", async () => {
     const fetching = await RunningGateway.start({ config: `${config(upstream.origin)}\nmedia: { fetch: true }\n` })
     try {
       const response = await fetch(`${fetching.url}/anthropic/v1/messages`, {
@@ -357,7 +357,7 @@ describe("a file at an address", () => {
 })
 
 describe("an upstream's error", () => {
-  test("an upstream's error is told in the client's shape, whatever protocol it came in", async () => {
+  test("an upstream's error has the client's shape, whatever protocol it arrived in", async () => {
     upstream.script = (_, reply) =>
       reply.json(
         { error: { message: "too long", type: "invalid_request_error", code: "context_length_exceeded" } },
@@ -368,7 +368,7 @@ describe("an upstream's error", () => {
     expect(await response.json()).toMatchObject({ type: "error", error: { code: "context_length_exceeded" } })
   })
 
-  test("an upstream's error that waits for better times moves on to a target of another protocol", async () => {
+  test("a temporary upstream error falls back to a target of another protocol", async () => {
     upstream.script = (request, reply) =>
       request.path.endsWith("/messages")
         ? reply.json({ type: "error", error: { type: "overloaded_error", message: "busy" } }, 529)
@@ -397,21 +397,21 @@ const PASSAGE = {
   citations: { enabled: true },
 }
 
-describe.each(["t/chat", "t/openai", "t/gemini"])("passages of a messages client, to %s", (model) => {
-  const heard = "Title: Foxes\\nSource: https://kb.example/foxes\\n\\nFoxes are omnivores.\\nThey live in dens."
+describe.each(["t/chat", "t/openai", "t/gemini"])("search results of a Messages client, to %s", (model) => {
+  const expected = "Title: Foxes\\nSource: https://kb.example/foxes\\n\\nFoxes are omnivores.\\nThey live in dens."
 
-  test("are text with their title and source, in a prompt and in a tool's result", async () => {
+  test("search results become text with title and source, in a prompt and in a tool result", async () => {
     upstream.script = (_, reply) => reply.json({}, 500)
     const calls = { role: "assistant", content: [{ type: "tool_use", id: "toolu_1", name: "find", input: {} }] }
     const found = { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: [PASSAGE] }] }
     const tools = [{ name: "find", input_schema: { type: "object" } }]
-    const asked = { role: "user", content: [PASSAGE, { type: "text", text: "What do foxes eat?" }] }
-    await messages({ model, tools, messages: [asked, calls, found] })
+    const question = { role: "user", content: [PASSAGE, { type: "text", text: "What do foxes eat?" }] }
+    await messages({ model, tools, messages: [question, calls, found] })
     const body = upstream.lastRequest().body.toString("utf8")
-    expect(body.split(heard)).toHaveLength(3)
+    expect(body.split(expected)).toHaveLength(3)
   })
 
-  test("of documents made of blocks are text as well", async () => {
+  test("documents made of blocks become text as well", async () => {
     upstream.script = (_, reply) => reply.json({}, 500)
     const source = { type: "content", content: PASSAGE.content }
     const response = await messages({
@@ -425,7 +425,7 @@ describe.each(["t/chat", "t/openai", "t/gemini"])("passages of a messages client
   })
 })
 
-test("a passage goes to its own protocol as the block it was, where the request is translated", async () => {
+test("a search result stays a block in its own protocol, even if the request is translated", async () => {
   const thinking = {
     type: "thinking",
     thinking: "hm",

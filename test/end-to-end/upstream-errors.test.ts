@@ -1,5 +1,5 @@
-// What a caller may hear of an upstream's failure: its sentence where the caller can mend it, and otherwise that no
-// provider could answer. Never the upstream's own status, body or headers, and never the gateway's credential there.
+// Upstream failures as a caller sees them: the upstream's message if the caller can fix the request, otherwise that no
+// provider could answer. Never the upstream's own status, body or headers, and never the gateway's credential.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { chunk, ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
@@ -49,18 +49,18 @@ describe.each([401, 402, 403, 404, 405, 408, 409, 425, 429, 500, 502, 503, 504, 
   "an upstream's %p",
   (status) => {
     for (const stream of [false, true]) {
-      test(`is a 503 that repeats nothing of it${stream ? ", streamed" : ""}`, async () => {
-        const told = await ask((_, reply) => reply.json(BODY, status, { "x-account": "org-4711" }), stream)
-        expect(told.status).toBe(503)
-        expect(told.error.type).toBe("service_unavailable_error")
-        expect(told.error.code).toBe(status === 429 ? "upstream_rate_limited" : "upstream_unavailable")
-        expect(told.headers.get("x-should-retry")).toBe("false")
-        expect(seen(told)).not.toMatch(/upstream-credential|org-4711|secret_/)
+      test(`an upstream error is a 503 that repeats nothing of it${stream ? ", streamed" : ""}`, async () => {
+        const answer = await ask((_, reply) => reply.json(BODY, status, { "x-account": "org-4711" }), stream)
+        expect(answer.status).toBe(503)
+        expect(answer.error.type).toBe("service_unavailable_error")
+        expect(answer.error.code).toBe(status === 429 ? "upstream_rate_limited" : "upstream_unavailable")
+        expect(answer.headers.get("x-should-retry")).toBe("false")
+        expect(seen(answer)).not.toMatch(/upstream-credential|org-4711|secret_/)
         expect(upstream.requests).toHaveLength(1)
       })
     }
 
-    test("is named among the attempts", async () => {
+    test("an upstream error is listed among the attempts", async () => {
       const { error } = await ask((_, reply) => reply.json(BODY, status))
       expect(error.attempts).toEqual([
         { model: "test/model", provider: "scripted", status, reason: expect.any(String) as unknown as string },
@@ -69,15 +69,15 @@ describe.each([401, 402, 403, 404, 405, 408, 409, 425, 429, 500, 502, 503, 504, 
   },
 )
 
-describe("how long to wait", () => {
-  test("how long to wait is passed on where the upstream says it, and then the caller may try again", async () => {
+describe("the retry delay", () => {
+  test("a short retry delay of the upstream is forwarded, and the caller may retry", async () => {
     const { status, headers } = await ask((_, reply) => reply.json(BODY, 429, { "retry-after": "7" }))
     expect(status).toBe(503)
     expect(headers.get("retry-after")).toBe("7")
     expect(headers.get("x-should-retry")).toBeNull()
   })
 
-  test("of more than a minute is passed on, but trying again is discouraged", async () => {
+  test("a retry delay above one minute is forwarded, but a retry is discouraged", async () => {
     const { headers } = await ask((_, reply) => reply.json(BODY, 503, { "retry-after": "90" }))
     expect(headers.get("retry-after")).toBe("90")
     expect(headers.get("x-should-retry")).toBe("false")
@@ -85,48 +85,53 @@ describe("how long to wait", () => {
 })
 
 describe("the caller's own mistake", () => {
-  const said = (message: string, more = {}) => ({ error: { message, type: "invalid_request_error", ...more } })
+  const errorBody = (message: string, more = {}) => ({ error: { message, type: "invalid_request_error", ...more } })
 
-  test.each([400, 413, 422])("told with %p comes back as 400 in the upstream's words", async (status) => {
-    const told = await ask((_, reply) => reply.json(said("`n` must be 1.", { param: "n", code: null }), status))
-    expect(told.status).toBe(400)
-    expect(told.error).toEqual({
-      code: "invalid_parameter",
-      type: "invalid_request_error",
-      message: "`n` must be 1.",
-      param: "n",
-    })
-  })
+  test.each([400, 413, 422])(
+    "a caller's mistake reported with %p is returned as 400 with the upstream's message",
+    async (status) => {
+      const answer = await ask((_, reply) =>
+        reply.json(errorBody("`n` must be 1.", { param: "n", code: null }), status),
+      )
+      expect(answer.status).toBe(400)
+      expect(answer.error).toEqual({
+        code: "invalid_parameter",
+        type: "invalid_request_error",
+        message: "`n` must be 1.",
+        param: "n",
+      })
+    },
+  )
 
-  test("the caller's own mistake of asking for too much context has its own code", async () => {
-    const body = said("This model's maximum context length is 10 tokens.", { code: "context_length_exceeded" })
+  test("a context that is too long has its own code", async () => {
+    const body = errorBody("This model's maximum context length is 10 tokens.", { code: "context_length_exceeded" })
     const { status, error } = await ask((_, reply) => reply.json(body, 400))
     expect(status).toBe(400)
     expect(error.code).toBe("context_length_exceeded")
   })
 
-  test("the caller's own mistake comes back without the gateway's credential, should the upstream repeat it", async () => {
-    const told = await ask((_, reply) => reply.json(said(`Key ${CREDENTIAL} may not set \`n\`.`), 400))
-    expect(told.status).toBe(400)
-    expect(told.error.message).toBe("Key [secret] may not set `n`.")
-    expect(seen(told)).not.toContain(CREDENTIAL)
+  test("a caller's mistake is returned without the gateway's credential, even if the upstream repeats it", async () => {
+    const answer = await ask((_, reply) => reply.json(errorBody(`Key ${CREDENTIAL} may not set \`n\`.`), 400))
+    expect(answer.status).toBe(400)
+    expect(answer.error.message).toBe("Key [secret] may not set `n`.")
+    expect(seen(answer)).not.toContain(CREDENTIAL)
   })
 
-  test("the caller's own mistake in a stream's first event comes back as 400 without the gateway's credential", async () => {
-    const told = await ask(async (_, reply) => {
+  test("a caller's mistake in a stream's first event is returned as 400 without the gateway's credential", async () => {
+    const answer = await ask(async (_, reply) => {
       reply.stream()
-      await reply.write(`data: ${JSON.stringify(said(`Key ${CREDENTIAL} may not set \`n\`.`))}\n\n`)
+      await reply.write(`data: ${JSON.stringify(errorBody(`Key ${CREDENTIAL} may not set \`n\`.`))}\n\n`)
       reply.end()
     }, true)
-    expect(told.status).toBe(400)
-    expect(seen(told)).not.toContain(CREDENTIAL)
+    expect(answer.status).toBe(400)
+    expect(seen(answer)).not.toContain(CREDENTIAL)
   })
 
-  test("the caller's own mistake in the middle of a stream comes without the gateway's credential", async () => {
+  test("a caller's mistake in the middle of a stream is returned without the gateway's credential", async () => {
     upstream.script = async (_, reply) => {
       reply.stream()
       await reply.write(chunk({ role: "assistant", content: "Hello." }))
-      await reply.write(`data: ${JSON.stringify(said(`Key ${CREDENTIAL} may not set \`n\`.`))}\n\n`)
+      await reply.write(`data: ${JSON.stringify(errorBody(`Key ${CREDENTIAL} may not set \`n\`.`))}\n\n`)
       reply.end()
     }
     const text = await (await gateway.chat({ ...HI, stream: true })).text()
@@ -135,19 +140,19 @@ describe("the caller's own mistake", () => {
   })
 })
 
-test("a refused credential is not the caller's mistake, also where a stream's first event tells it", async () => {
-  // The shape in which OpenAI refuses a key: the type blames the request, only the code tells.
+test("a rejected credential is not the caller's mistake, even in a stream's first event", async () => {
+  // The shape in which OpenAI rejects a key: the type blames the request, only the code is specific.
   const refusal = { message: "Incorrect API key provided.", type: "invalid_request_error", code: "invalid_api_key" }
-  const told = await ask(async (_, reply) => {
+  const answer = await ask(async (_, reply) => {
     reply.stream()
     await reply.write(`data: ${JSON.stringify({ error: refusal })}\n\n`)
     reply.end()
   }, true)
-  expect(told.status).toBe(503)
-  expect(told.error.code).toBe("upstream_unavailable")
+  expect(answer.status).toBe(503)
+  expect(answer.error.code).toBe("upstream_unavailable")
 })
 
-test("an error told in a stream as a bare sentence ends it as any other error does", async () => {
+test("an error in a stream that is a bare sentence ends it like any other", async () => {
   upstream.script = async (_, reply) => {
     reply.stream()
     await reply.write(chunk({ role: "assistant", content: "Hello." }))
@@ -159,23 +164,23 @@ test("an error told in a stream as a bare sentence ends it as any other error do
   expect(text).not.toMatch(/upstream-credential|org-4711|\[DONE\]/)
 })
 
-describe("an answer that is none", () => {
+describe("a malformed answer", () => {
   const answers: readonly [string, UpstreamScript][] = [
     ["an error with status 200", (_, reply) => reply.json(BODY)],
-    ["no JSON", (_, reply) => reply.raw("<html>org-4711</html>", { "content-type": "text/html" })],
-    ["JSON that breaks off", (_, reply) => reply.raw('{"choices": [{"message": "org-4711"')],
-    ["an empty body", (_, reply) => reply.raw("")],
+    ["not JSON", (_, reply) => reply.raw("<html>org-4711</html>", { "content-type": "text/html" })],
+    ["truncated JSON", (_, reply) => reply.raw('{"choices": [{"message": "org-4711"')],
+    ["empty", (_, reply) => reply.raw("")],
     ["a list", (_, reply) => reply.raw('[{"choices": "org-4711"}]')],
   ]
-  test.each(answers)("%s is a 503 that repeats nothing of it", async (_, script) => {
-    const told = await ask(script)
-    expect(told.status).toBe(503)
-    expect(told.error.code).toBe("upstream_unavailable")
-    expect(seen(told)).not.toMatch(/upstream-credential|org-4711|secret_/)
+  test.each(answers)("an answer that is %s is a 503 that repeats nothing of it", async (_, script) => {
+    const answer = await ask(script)
+    expect(answer.status).toBe(503)
+    expect(answer.error.code).toBe("upstream_unavailable")
+    expect(seen(answer)).not.toMatch(/upstream-credential|org-4711|secret_/)
   })
 })
 
-test("the log holds neither the upstream's words nor the credential", async () => {
+test("the log contains neither the upstream's text nor the credential", async () => {
   await ask((_, reply) => reply.json(BODY, 500))
   await Bun.sleep(100)
   expect(gateway.logged("exchange").length).toBeGreaterThan(0)

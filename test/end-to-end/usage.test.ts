@@ -1,4 +1,4 @@
-// What was used and paid, and the proof that the books are sound: over the administration port, and on the store itself.
+// Usage reports and the verification of the ledger, over the administration port and on the store itself.
 
 import { Database } from "bun:sqlite"
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
@@ -55,7 +55,7 @@ function usageTests(): void {
     })
   })
 
-  test("usage is asked for by days, tenant, key and model", async () => {
+  test("usage is filtered by days, tenant, key and model", async () => {
     const january = ["--from", "2026-01-01", "--to", "2026-01-31"]
     const dates = (found: UsageReportRow[]) => [...new Set(found.map(({ date }) => date))]
     const all = await rows(...january)
@@ -69,7 +69,7 @@ function usageTests(): void {
     expect(await rows("--from", "2025-01-01", "--to", "2025-12-31")).toEqual([])
   })
 
-  test("usage is shown to people with its sum", async () => {
+  test("usage is printed as a table with its sum", async () => {
     const { stdout } = await run("usage", "--from", "2026-01-31", "--to", "2026-01-31", "--tenant", "acme")
     const lines = stdout.split("\n")
     expect(lines[0]).toMatch(/^DATE +TENANT +KEY +MODEL +PROVIDER +REQUESTS +INPUT +OUTPUT +USD$/)
@@ -83,23 +83,23 @@ function usageTests(): void {
     [["--to", "2026-02-30"], /2026-11-15/],
     [["--key", "key_nobody"], /^There is no key key_nobody\./],
   ]
-  test.each(mistakes)("usage %p is refused with a hint", async (words, hint) => {
+  test.each(mistakes)("usage with %p is rejected with a hint", async (words, hint) => {
     const { code, stdout, stderr } = await run("usage", ...words)
     expect([code, stdout]).toEqual([1, ""])
     expect(stderr).toMatch(hint)
     expect(stderr).not.toContain("    at ")
   })
 
-  test("the ledger is proved sound", async () => {
+  test("the ledger is verified as consistent", async () => {
     const { code, stdout } = await run("ledger", "verify")
     expect([code, stdout]).toEqual([0, "The ledger is consistent.\n"])
     expect(JSON.parse((await run("ledger", "verify", "--json")).stdout)).toEqual({ sound: true, problems: [] })
   })
 }
 
-describe("on the store itself", usageTests)
+describe("usage on the store itself", usageTests)
 
-describe("over the administration port", () => {
+describe("usage over the administration port", () => {
   let gateway: RunningGateway
   beforeAll(async () => {
     gateway = await RunningGateway.start({ dataDir: folder.path })
@@ -108,13 +108,13 @@ describe("over the administration port", () => {
 
   usageTests()
 
-  test("usage comes in pages, every row once", async () => {
-    const asked = "from=2026-01-01&to=2026-12-31&limit=3"
+  test("usage is returned in pages, every row once", async () => {
+    const query = "from=2026-01-01&to=2026-12-31&limit=3"
     const pages: UsageReportRow[][] = []
     let next: Json = ""
     while (next !== null) {
       const after = next === "" ? "" : `&after=${next}`
-      const page = (await (await gateway.administer(`/admin/v1/usage?${asked}${after}`)).json()) as UsageReportRow
+      const page = (await (await gateway.administer(`/admin/v1/usage?${query}${after}`)).json()) as UsageReportRow
       pages.push(page.usage as UsageReportRow[])
       next = page.next ?? null
     }
@@ -123,16 +123,16 @@ describe("over the administration port", () => {
   })
 })
 
-describe("a ledger that is not sound", () => {
-  test("a ledger that is not sound is reported, each problem on its line, with exit code 1", async () => {
+describe("an inconsistent ledger", () => {
+  test("an inconsistent ledger is reported, each problem on its line, with exit code 1", async () => {
     const database = new Database(join(folder.path, "trivium.db"))
     database.run("UPDATE account_rows SET posted = posted + 1, before = before + 1 WHERE name = 'revenue'")
     database.close()
     const { code, stdout, stderr } = await run("ledger", "verify")
     expect([code, stderr]).toEqual([1, ""])
     expect(stdout).toMatch(/^I\d+: .*revenue/m)
-    const told = await run("ledger", "verify", "--json")
-    expect(told.code).toBe(1)
-    expect(JSON.parse(told.stdout)).toMatchObject({ sound: false, problems: [{ invariant: "I2" }] })
+    const verdict = await run("ledger", "verify", "--json")
+    expect(verdict.code).toBe(1)
+    expect(JSON.parse(verdict.stdout)).toMatchObject({ sound: false, problems: [{ invariant: "I2" }] })
   })
 })

@@ -1,5 +1,5 @@
-// The Vercel AI SDK through the gateway: each of its vendors' providers in its own protocol, to hosts that speak it and to
-// hosts that speak another.
+// The Vercel AI SDK through the gateway: each of its providers in its own protocol, to hosts of the same and of other
+// protocols.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { createGoogleGenerativeAI } from "@ai-sdk/google"
@@ -49,7 +49,7 @@ const CLIENTS: Readonly<Record<string, (model: string) => LanguageModel>> = {
 
 const openai = () => createOpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, fetch: notingReferences })
 
-/** How many items the SDK referred to by their ids. */
+/** The number of items that the SDK referenced by their ids. */
 let references = 0
 const notingReferences: typeof fetch = Object.assign(
   (input: Parameters<typeof fetch>[0], init?: RequestInit) => {
@@ -66,7 +66,7 @@ describe.each(Object.keys(CLIENTS))("the SDK's %s", (client) => {
   const at = (host: string) => CLIENTS[client]?.(`${host}/m`) as LanguageModel
   const prompt = "Say something about foxes."
 
-  test.each(HOSTS)("generates text at a host of %s", async (host) => {
+  test.each(HOSTS)("the SDK generates text at a host of %s", async (host) => {
     const { text, usage, finishReason } = await generateText({ model: at(host), prompt, system: "Be brief." })
     expect(text.length).toBeGreaterThan(3)
     expect(finishReason).toBe("stop")
@@ -74,7 +74,7 @@ describe.each(Object.keys(CLIENTS))("the SDK's %s", (client) => {
     expect(usage.outputTokens).toBeGreaterThan(0)
   })
 
-  test.each(HOSTS)("streams the same text from a host of %s, and is told its usage", async (host) => {
+  test.each(HOSTS)("the SDK streams the same text from a host of %s, with its usage", async (host) => {
     const streamed = streamText({ model: at(host), prompt })
     const pieces: string[] = []
     for await (const piece of streamed.textStream) pieces.push(piece)
@@ -83,13 +83,13 @@ describe.each(Object.keys(CLIENTS))("the SDK's %s", (client) => {
     expect((await streamed.usage).outputTokens).toBeGreaterThan(0)
   })
 
-  test.each(HOSTS)("has a tool called, and goes on with its result, at a host of %s", async (host) => {
-    const asked: unknown[] = []
+  test.each(HOSTS)("the SDK calls a tool and continues with its result, at a host of %s", async (host) => {
+    const inputs: unknown[] = []
     const weather = tool({
       description: "The weather of a city.",
       inputSchema: z.object({ city: z.string() }),
       execute: async (input) => {
-        asked.push(input)
+        inputs.push(input)
         return { celsius: 21 }
       },
     })
@@ -97,13 +97,13 @@ describe.each(Object.keys(CLIENTS))("the SDK's %s", (client) => {
       ...{ model: at(host), prompt: "What is the weather in Paris?", tools: { weather }, toolChoice: "required" },
       ...{ stopWhen: isStepCount(2), prepareStep: ({ stepNumber }) => (stepNumber > 0 ? { toolChoice: "none" } : {}) },
     })
-    expect(asked).toEqual([{ city: expect.any(String) }])
+    expect(inputs).toEqual([{ city: expect.any(String) }])
     expect(steps).toHaveLength(2)
     expect(text.length).toBeGreaterThan(3)
   })
 
   test.each(HOSTS)(
-    "goes on over three turns, whole and streamed, with thoughts and a tool, at a host of %s",
+    "the SDK continues over three turns, whole and streamed, with thoughts and a tool, at a host of %s",
     async (host) => {
       const weather = tool({
         description: "The weather of a city.",
@@ -131,28 +131,31 @@ describe.each(Object.keys(CLIENTS))("the SDK's %s", (client) => {
       const before = references
       const { text } = await generateText({ model, messages, providerOptions })
       expect(text.length).toBeGreaterThan(3)
-      // Nobody else has turns to refer to.
+      // Only this client has items to reference.
       expect(references > before).toBe(client === "openai responses")
     },
   )
 
-  test.each(HOSTS)("gets an object of the shape it asks for from a host of %s", async (host) => {
+  test.each(HOSTS)("the SDK gets an object of the requested shape from a host of %s", async (host) => {
     const schema = z.object({ name: z.string(), legs: z.number() })
     const { output } = await generateText({ model: at(host), prompt, output: Output.object({ schema }) })
     expect(schema.parse(output)).toEqual(output)
   })
 })
 
-describe.each(["vectors-openai/m", "vectors-gemini/m"])("vectors of %s", (id) => {
+describe.each(["vectors-openai/m", "vectors-gemini/m"])("embeddings of %s", (id) => {
   const models = { openai: () => openai().embeddingModel(id), google: () => google().embeddingModel(id) }
 
-  test.each(Object.keys(models) as (keyof typeof models)[])("come to the SDK's %s, alone and many", async (client) => {
-    const model = models[client]()
-    const { embedding } = await embed({ model, value: "alpha" })
-    expect(embedding.length).toBeGreaterThan(1)
-    expect(embedding.every(Number.isFinite)).toBe(true)
-    const { embeddings } = await embedMany({ model, values: ["alpha", "beta", "gamma"] })
-    expect(embeddings).toHaveLength(3)
-    expect(embeddings[0]?.[0]).toBeCloseTo(embedding[0] ?? Number.NaN, 4)
-  })
+  test.each(Object.keys(models) as (keyof typeof models)[])(
+    "the SDK's %s gets one embedding and many",
+    async (client) => {
+      const model = models[client]()
+      const { embedding } = await embed({ model, value: "alpha" })
+      expect(embedding.length).toBeGreaterThan(1)
+      expect(embedding.every(Number.isFinite)).toBe(true)
+      const { embeddings } = await embedMany({ model, values: ["alpha", "beta", "gamma"] })
+      expect(embeddings).toHaveLength(3)
+      expect(embeddings[0]?.[0]).toBeCloseTo(embedding[0] ?? Number.NaN, 4)
+    },
+  )
 })

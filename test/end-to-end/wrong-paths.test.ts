@@ -1,4 +1,4 @@
-// Clients get base addresses wrong: what the gateway takes all the same, and where it sends everybody else.
+// Wrong base addresses: those that the gateway accepts, and its hints for all others.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
 
@@ -30,10 +30,10 @@ function ask(path: string, { body, headers, method = body ? "POST" : "GET" }: As
 const messages = [{ role: "user", content: "Hi" }]
 const contents = [{ role: "user", parts: [{ text: "Hi" }] }]
 
-describe("a path with another base address", () => {
+describe("other base addresses", () => {
   const OPENAI = ["", "/api/v1", "/openai", "/openai/v1"]
 
-  test.each(OPENAI)("%s/chat/completions answers, whole and streamed", async (base) => {
+  test.each(OPENAI)("the path %s/chat/completions answers, whole and streamed", async (base) => {
     const whole = await ask(`${base}/chat/completions`, { body: { model: CHAT_MODEL, messages } })
     expect(whole.status).toBe(200)
     expect(await whole.json()).toMatchObject({ object: "chat.completion", model: CHAT_MODEL })
@@ -41,7 +41,7 @@ describe("a path with another base address", () => {
     expect(await streamed.text()).toEndWith("data: [DONE]\n\n")
   })
 
-  test.each(OPENAI)("%s serves every other OpenAI operation", async (base) => {
+  test.each(OPENAI)("the base address %s serves every other OpenAI operation", async (base) => {
     const statuses = [
       await ask(`${base}/responses`, { body: { model: CHAT_MODEL, input: "Hi" } }),
       await ask(`${base}/embeddings`, { body: { model: "openai/text-embedding-3-small", input: "Hi" } }),
@@ -52,14 +52,14 @@ describe("a path with another base address", () => {
     expect(statuses).toEqual([200, 200, 200, 200, 200])
   })
 
-  test("a response that was asked for at another base address is found again there", async () => {
+  test("a response created at another base address is retrieved there", async () => {
     const made = (await (await ask("/openai/responses", { body: { model: CHAT_MODEL, input: "Hi" } })).json()) as {
       id: string
     }
     expect(await (await ask(`/openai/responses/${made.id}`)).json()).toMatchObject({ id: made.id })
   })
 
-  test.each(["/v1", "/api/v1"])("%s/messages answers and counts in the messages protocol", async (base) => {
+  test.each(["/v1", "/api/v1"])("the path %s/messages answers and counts in the Messages protocol", async (base) => {
     const body = { model: "anthropic/claude-sonnet-4.5", max_tokens: 50, messages }
     const whole = await ask(`${base}/messages`, { body, headers: VERSION })
     expect([whole.status, ((await whole.json()) as { type: string }).type]).toEqual([200, "message"])
@@ -72,7 +72,7 @@ describe("a path with another base address", () => {
   })
 
   test.each(["/v1beta", "/v1alpha", "/v1beta1", "/v1beta/v1beta", "/gemini/v1alpha", "/genapi/v1alpha"])(
-    "%s answers in the content-generation protocol",
+    "the path %s answers in the content-generation protocol",
     async (base) => {
       const path = `${base}/models/google/gemini-2.5-flash`
       const whole = await ask(`${path}:generateContent`, { body: { contents } })
@@ -92,7 +92,7 @@ describe("Azure's client", () => {
       body: JSON.stringify(body),
     })
 
-  test("names its model as a deployment, in whatever spelling, with or without one in the body", async () => {
+  test("Azure's client names its model as a deployment, in any spelling, with or without one in the body", async () => {
     for (const name of ["gpt-4o-mini", "openai/gpt-4o-mini", "openai%2Fgpt-4o-mini"]) {
       const answer = await azure(`${name}/chat/completions`, { messages })
       expect([name, answer.status, answer.headers.get("x-gateway-model")]).toEqual([name, 200, CHAT_MODEL])
@@ -110,7 +110,7 @@ describe("Azure's client", () => {
     expect(drawn.status).toBe(200)
   })
 
-  test("Azure's client is told what is wrong as on any other path", async () => {
+  test("Azure's client gets the same errors as on any other path", async () => {
     const unknown = await azure("no-such/chat/completions", { messages })
     expect([unknown.status, await unknown.json()]).toEqual([
       400,
@@ -122,7 +122,7 @@ describe("Azure's client", () => {
 })
 
 describe("GET /v1/models", () => {
-  test("GET /v1/models is a messages-style listing for who sends anthropic-version, and OpenAI's for all others", async () => {
+  test("GET /v1/models is a messages-style listing for clients that send anthropic-version, and OpenAI's for all others", async () => {
     const theirs = (await (await ask("/v1/models?limit=1", { headers: VERSION })).json()) as { data: object[] }
     expect(theirs).toMatchObject({ has_more: true, data: [{ type: "model" }] })
     expect(await (await ask("/v1/models")).json()).toMatchObject({ object: "list" })
@@ -134,14 +134,14 @@ describe("GET /v1/models", () => {
     expect(await bad.json()).toMatchObject({ type: "error", error: { code: "invalid_version" } })
   })
 
-  test("GET /v1/models takes a key from x-api-key in its messages style", async () => {
+  test("GET /v1/models accepts a key from x-api-key in its messages style", async () => {
     const answer = await fetch(`${gateway.url}/v1/models`, { headers: { ...VERSION, "x-api-key": gateway.key } })
     expect(answer.status).toBe(200)
   })
 })
 
-describe("the first addresses people try", () => {
-  test("lead to the documentation and to the health check", async () => {
+describe("common first addresses", () => {
+  test("common first addresses lead to the documentation and to the health check", async () => {
     const browser = await ask("/", { headers: { accept: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8" } })
     expect([browser.status, browser.headers.get("location")]).toEqual([307, "/docs"])
     const other = await ask("/", { headers: { accept: "*/*" } })
@@ -195,14 +195,14 @@ describe("a path without a route", () => {
     ["/quite/another/thing", "GET /docs"],
   ]
 
-  test.each(ADVICE)("%s is 404 and names %s", async (path, right) => {
+  test.each(ADVICE)("the path %s is 404 and names %s", async (path, right) => {
     const answer = await ask(path, { body: {} })
     const text = await answer.text()
     expect([answer.status, text]).toEqual([404, expect.stringContaining("route_not_found")])
     expect(text).toContain(right.startsWith("/") ? `Did you mean ${right}?` : right)
   })
 
-  test("a path without a route is refused in the protocol of its neighbours", async () => {
+  test("a path without a route is rejected in the error shape of the neighbouring protocol", async () => {
     expect(await (await ask("/v1/messages/batches")).json()).toMatchObject({ type: "error" })
     expect(await (await ask("/anthropic/nothing")).json()).toMatchObject({ type: "error" })
     expect(await (await ask("/v1beta/files")).json()).toMatchObject({ error: { code: 404, status: "NOT_FOUND" } })
@@ -216,7 +216,7 @@ describe("an error on a vendor's own path", () => {
     ask(`${base}/v1beta/models/${model}:generateContent`, { body: { contents }, headers })
 
   test.each(["/gemini", ""])(
-    "an error on a vendor's own path has a number as its code on %s/v1beta, and ours in its details",
+    "an error on a vendor's own path has a numeric code on %s/v1beta, and the gateway's in its details",
     async (base) => {
       const unknown = await generate(base, "none/none")
       expect([unknown.status, await unknown.json()]).toEqual([
@@ -238,7 +238,7 @@ describe("an error on a vendor's own path", () => {
     },
   )
 
-  test("an error on a vendor's own path keeps the specification's shape and status on its stand-ins, whatever header carried the key", async () => {
+  test("an error on a stand-in path keeps the specification's shape and status, whatever header carried the key", async () => {
     const unknown = await generate("/genapi", "none/none", { "x-goog-api-key": gateway.key })
     expect([unknown.status, await unknown.json()]).toEqual([
       400,
@@ -246,15 +246,15 @@ describe("an error on a vendor's own path", () => {
     ])
   })
 
-  test("an error on a vendor's own path is 404 for an unknown model in the messages protocol, but 400 on /msgapi and /v1", async () => {
+  test("an unknown model is 404 on a vendor's own Messages path, but 400 on /msgapi and /v1", async () => {
     const body = { model: "none/none", max_tokens: 5, messages }
     const statusAt = async (path: string) => (await ask(path, { body, headers: VERSION })).status
     expect(await statusAt("/anthropic/v1/messages")).toBe(404)
     expect(await statusAt("/v1/messages")).toBe(404)
     expect(await statusAt("/msgapi/v1/messages")).toBe(400)
     expect(await statusAt("/v1/chat/completions")).toBe(400)
-    const told = await ask("/anthropic/v1/messages", { body, headers: VERSION })
-    expect(await told.json()).toMatchObject({
+    const answer = await ask("/anthropic/v1/messages", { body, headers: VERSION })
+    expect(await answer.json()).toMatchObject({
       type: "error",
       error: { type: "not_found_error", code: "model_not_found" },
     })

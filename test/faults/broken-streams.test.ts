@@ -1,5 +1,5 @@
-// Streams that are broken, in every way an upstream can break one: each ends in its terminal event or one error frame,
-// never in both, never in neither, and never in a silent success.
+// Streams broken in every way an upstream can break one: each ends in its terminal event or in one error frame, never
+// in both and never in neither.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import { eventually, within } from "../stage/eventually.ts"
@@ -20,7 +20,7 @@ import {
   type ErrorResponse,
   expectUnavailable,
   type ReportedError,
-  readTold,
+  readErrorResponse,
 } from "./error-response.ts"
 
 const MIB = 1024 * 1024
@@ -47,7 +47,7 @@ afterAll(async () => {
 })
 
 async function ask(): Promise<ErrorResponse> {
-  return readTold(await gateway.chat(streamed))
+  return readErrorResponse(await gateway.chat(streamed))
 }
 
 interface StreamResult {
@@ -92,7 +92,7 @@ function contentOf({ events }: StreamResult): string {
   return chunks.map(({ choices }) => choices?.[0]?.delta?.content ?? "").join("")
 }
 
-/** A stream of these pieces, each in a chunk of its own, that ends as told. */
+/** A stream of these pieces, each in a chunk of its own, with the given end. */
 function streaming(
   pieces: readonly (string | Uint8Array)[],
   end: "clean" | "fin" | "reset" | "open" = "clean",
@@ -105,23 +105,23 @@ function streaming(
   }
 }
 
-describe("a stream that fails before its first meaningful event is an error with a status", () => {
+describe("a stream that fails before its first meaningful event", () => {
   const opener = chunk({ role: "assistant", content: "" })
   const error = `data: {"error":{"message":"${CANARY}","type":"server_error","code":"500"}}\n\n`
   const streams: Record<string, UpstreamScript> = {
     "an error first": streaming([error]),
     "an error first, then [DONE]": streaming([error + DONE]),
-    "an error behind the opener": streaming([opener, error, DONE]),
+    "an error after the opener": streaming([opener, error, DONE]),
     "an error that is a sentence": streaming([`data: {"error":"${CANARY}"}\n\n`, DONE]),
-    "a clean end with nothing in it": streaming([]),
+    "a clean end without any event": streaming([]),
     "only the opener": streaming([opener]),
     "only [DONE]": streaming([DONE]),
     "the opener and [DONE]": streaming([opener, DONE]),
     "only comments": streaming([": hello\n\n: again\n\n"]),
     "garbage first": streaming([`data: {${CANARY}\n\n`, DONE]),
     "a scalar first": streaming(["data: 42\n\n", DONE]),
-    "FIN behind the opener": streaming([opener], "fin"),
-    "RST behind the opener": streaming([opener], "reset"),
+    "FIN after the opener": streaming([opener], "fin"),
+    "RST after the opener": streaming([opener], "reset"),
     "JSON in place of events": (_, reply) => reply.json(completion(CANARY)),
     "an error as JSON in place of events": (_, reply) => reply.json({ error: { message: CANARY } }),
     "a web page in place of events": (_, reply) => reply.raw(`<html>${CANARY}</html>`, { "content-type": "text/html" }),
@@ -129,29 +129,32 @@ describe("a stream that fails before its first meaningful event is an error with
     "RST before the headers": (_, reply) => reply.cut("reset"),
   }
 
-  test.each(Object.entries(streams))("%s", async (_, script) => {
-    upstream.script = script
-    expectUnavailable(await ask(), (await ask()).error.attempts?.[0]?.status)
-  })
+  test.each(Object.entries(streams))(
+    "a stream that fails before its first meaningful event is an error with a status: %s",
+    async (_, script) => {
+      upstream.script = script
+      expectUnavailable(await ask(), (await ask()).error.attempts?.[0]?.status)
+    },
+  )
 
-  test("a limit of the upstream as first event is 503 upstream_rate_limited", async () => {
+  test("an upstream rate limit as first event is 503 upstream_rate_limited", async () => {
     upstream.script = streaming([`data: {"error":{"message":"${CANARY}","type":"rate_limit_error"}}\n\n`])
     expect(await ask()).toMatchObject({ status: 503, error: { code: "upstream_rate_limited" } })
   })
 
-  test("the caller's own mistake as first event is 400 with its sentence", async () => {
+  test("the caller's own mistake as first event is 400 with its message", async () => {
     upstream.script = streaming(['data: {"error":{"message":"No.","type":"invalid_request_error","code":null}}\n\n'])
     expect(await ask()).toMatchObject({ status: 400, error: { code: "invalid_parameter", message: "No." } })
   })
 
-  test("an event that quotes the gateway's credential comes back without it", async () => {
-    const said = { message: `Bad key ${CREDENTIAL} given.`, type: "invalid_request_error" }
-    upstream.script = streaming([`data: ${JSON.stringify({ error: said })}\n\n`])
+  test("a first event that quotes the gateway's credential is returned without it", async () => {
+    const upstreamError = { message: `Bad key ${CREDENTIAL} given.`, type: "invalid_request_error" }
+    upstream.script = streaming([`data: ${JSON.stringify({ error: upstreamError })}\n\n`])
     expect((await ask()).text).not.toContain(CREDENTIAL)
   })
 })
 
-describe("a stream that fails after its first meaningful event ends in one error frame", () => {
+describe("a stream that fails after its first meaningful event", () => {
   const error = `data: {"error":{"message":"${CANARY}","type":"server_error","code":"500"}}\n\n`
   const endings: Record<string, UpstreamScript> = {
     "a clean end": streaming([BEGUN]),
@@ -160,34 +163,37 @@ describe("a stream that fails after its first meaningful event ends in one error
     "an error, then [DONE]": streaming([BEGUN, error, DONE]),
     "an error in the same piece": streaming([BEGUN + error + DONE]),
     "an error that is a sentence, then [DONE]": streaming([BEGUN, `data: {"error":"${CANARY}"}\n\n`, DONE]),
-    "an error behind the finish": streaming([BEGUN, chunk({}, "stop"), error, DONE]),
+    "an error after the finish": streaming([BEGUN, chunk({}, "stop"), error, DONE]),
     garbage: streaming([BEGUN, `data: {${CANARY}\n\n`, chunk({}, "stop"), DONE]),
     "a scalar": streaming([BEGUN, "data: null\n\n", DONE]),
     "an array": streaming([BEGUN, "data: []\n\n", DONE]),
   }
 
-  test.each(Object.entries(endings))("%s", async (_, script) => {
-    upstream.script = script
-    const read = await askStream()
-    expect(read.ending).toBe("error")
-    expect(read.error?.type).toBe("service_unavailable_error")
-    expect(read.text).toContain("Hello")
-    expect(read.text).not.toContain(CANARY)
-    expect(read.text).not.toContain("[DONE]")
-  })
+  test.each(Object.entries(endings))(
+    "a stream that fails after its first meaningful event ends in one error frame: %s",
+    async (_, script) => {
+      upstream.script = script
+      const read = await askStream()
+      expect(read.ending).toBe("error")
+      expect(read.error?.type).toBe("service_unavailable_error")
+      expect(read.text).toContain("Hello")
+      expect(read.text).not.toContain(CANARY)
+      expect(read.text).not.toContain("[DONE]")
+    },
+  )
 
-  test.each(["fin", "reset"] as const)("a connection cut by %s", async (how) => {
-    // What the cut overtakes on its way is lost, so it waits until the client has its word.
+  test.each(["fin", "reset"] as const)("a connection cut by %s ends the stream in one error frame", async (how) => {
+    // Bytes that the cut overtakes are lost, so it waits until the client has read its text.
     upstream.script = async (_, reply) => {
       reply.stream()
       await reply.write(BEGUN)
-      await heard.promise
+      await firstText.promise
       reply.cut(how)
     }
-    const heard = Promise.withResolvers<void>()
+    const firstText = Promise.withResolvers<void>()
     const client = await RawClient.chat(gateway.url, { key: gateway.key, body: JSON.stringify(streamed) })
     await client.until(/Hello/)
-    heard.resolve()
+    firstText.resolve()
     const text = await client.until(/\r\n0\r\n\r\n$/)
     expect(text.match(/data: \{"error"/g)).toHaveLength(1)
     expect(text).not.toContain("[DONE]")
@@ -208,8 +214,8 @@ describe("a stream that fails after its first meaningful event ends in one error
   })
 
   test("an error event that quotes the gateway's credential passes without it", async () => {
-    const said = { message: `Bad key ${CREDENTIAL} given.`, type: "invalid_request_error" }
-    upstream.script = streaming([BEGUN, `data: ${JSON.stringify({ error: said })}\n\n`])
+    const upstreamError = { message: `Bad key ${CREDENTIAL} given.`, type: "invalid_request_error" }
+    upstream.script = streaming([BEGUN, `data: ${JSON.stringify({ error: upstreamError })}\n\n`])
     expect((await askStream()).text).not.toContain(CREDENTIAL)
   })
 
@@ -250,29 +256,29 @@ describe("a stream cut at any byte", () => {
   })
 })
 
-describe("a stream that is odd but whole completes", () => {
+describe("a stream in unusual form", () => {
   const text = words.join("")
 
-  test("[DONE] is added where the upstream leaves it out after the finish", async () => {
+  test("[DONE] is added if the upstream omits it after the finish", async () => {
     upstream.script = streaming(words.slice(0, -1))
     const read = await askStream()
     expect(read.ending).toBe("done")
     expect(contentOf(read)).toBe("one two three")
   })
 
-  test("[DONE] is added behind a last event without its blank line", async () => {
+  test("[DONE] is added after a last event without its blank line", async () => {
     upstream.script = streaming([words.slice(0, -1).join("").trimEnd()])
     const read = await askStream()
     expect(read.ending).toBe("done")
     expect(contentOf(read)).toBe("one two three")
   })
 
-  test("[DONE] without its blank line ends it", async () => {
+  test("[DONE] without its blank line ends the stream", async () => {
     upstream.script = streaming([text.trimEnd()])
     expect(contentOf(await askStream())).toBe("one two three")
   })
 
-  test("what comes after [DONE] does not pass, and does not hold up the client", async () => {
+  test("bytes after [DONE] are dropped and do not delay the client", async () => {
     const called = Promise.withResolvers<UpstreamReply>()
     upstream.script = (request, reply) => {
       called.resolve(reply)
@@ -284,7 +290,7 @@ describe("a stream that is odd but whole completes", () => {
     await within((await called.promise).closed, 5000, "the release of the connection")
   })
 
-  test("what comes in one piece with [DONE] does not pass", async () => {
+  test("bytes in the same piece as [DONE] are dropped", async () => {
     upstream.script = streaming([text + chunk({ content: CANARY }) + DONE])
     expect((await askStream()).text).not.toContain(CANARY)
   })
@@ -301,7 +307,7 @@ describe("a stream that is odd but whole completes", () => {
     }
   })
 
-  test("a byte order mark, comments, blank lines and other fields may stand between events", async () => {
+  test("a byte order mark, comments, blank lines and other fields are accepted between events", async () => {
     const odd = words.map((event, index) => `: ping ${index}\n\nid: ${index}\nretry: 1000\n${event}\n\n`)
     upstream.script = streaming([`\ufeff${odd.join("")}`])
     const read = await askStream()
@@ -309,7 +315,7 @@ describe("a stream that is odd but whole completes", () => {
     expect(contentOf(read)).toBe("one two three")
   })
 
-  test("data may stand on several lines and without a space", async () => {
+  test("data may span several lines and lack a space", async () => {
     const [first = "", ...rest] = words
     const pretty = JSON.stringify(JSON.parse(first.slice(6)), null, 1).split("\n")
     const split = `${pretty.map((line) => `data:${line}`).join("\n")}\n\n`
@@ -328,7 +334,7 @@ describe("a stream that is odd but whole completes", () => {
   })
 })
 
-describe("a stream without end", () => {
+describe("an endless stream", () => {
   const endless = (begin: string, piece: Buffer, written: { bytes: number }): UpstreamScript => {
     return async (_, reply) => {
       let open = true
@@ -345,12 +351,12 @@ describe("a stream without end", () => {
     }
   }
   const pieces = {
-    "a line": Buffer.alloc(MIB, "x"),
+    "one line": Buffer.alloc(MIB, "x"),
     "lines of one event": Buffer.from("data: x\n".repeat(MIB / 8)),
     "empty lines of one event, as CR": Buffer.from(`data: x\r${"id\r".repeat(MIB / 3)}`),
   }
 
-  test.each(Object.entries(pieces))("%s is given up, and soon", async (_, piece) => {
+  test.each(Object.entries(pieces))("an endless stream of %s is aborted soon", async (_, piece) => {
     const before = gateway.memoryMb
     for (const begin of ["", BEGUN]) {
       const written = { bytes: 0 }
@@ -365,13 +371,13 @@ describe("a stream without end", () => {
     expect(gateway.memoryMb - before).toBeLessThan(300)
   })
 
-  test("an event of a million lines does not hold up other clients", async () => {
+  test("an event of a million lines does not delay other clients", async () => {
     const event = `${"data: {\n"}${"data: \n".repeat(1_000_000)}data: }\n\n`
     upstream.script = streaming([BEGUN, event, chunk({}, "stop"), DONE])
     const reading = askStream()
-    const asked = performance.now()
+    const startedAt = performance.now()
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200)
-    expect(performance.now() - asked).toBeLessThan(1000)
+    expect(performance.now() - startedAt).toBeLessThan(1000)
     await reading
     const after = performance.now()
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200)
@@ -379,7 +385,7 @@ describe("a stream without end", () => {
   })
 })
 
-describe("OpenAI's own client raises on", () => {
+describe("OpenAI's client", () => {
   const failures: Record<string, UpstreamScript> = {
     "FIN in the middle": streaming([BEGUN], "fin"),
     "RST in the middle": streaming([BEGUN], "reset"),
@@ -387,12 +393,12 @@ describe("OpenAI's own client raises on", () => {
     "garbage in the middle": streaming([BEGUN, "data: {\n\n", DONE]),
     "an error in the middle": streaming([BEGUN, 'data: {"error":{"message":"no"}}\n\n', DONE]),
     "an error as first event": streaming(['data: {"error":{"message":"no"}}\n\n', DONE]),
-    "a stream with nothing in it": streaming([]),
+    "a stream without any event": streaming([]),
     "status 500": (_, reply) => reply.json({ error: { message: "no" } }, 500),
     "status 429": (_, reply) => reply.json({ error: { message: "no" } }, 429),
   }
 
-  test.each(Object.entries(failures))("%s", async (_, script) => {
+  test.each(Object.entries(failures))("OpenAI's client raises its own error on %s", async (_, script) => {
     upstream.script = script
     const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key })
     const read = async () => {
@@ -402,18 +408,18 @@ describe("OpenAI's own client raises on", () => {
     await expect(read()).rejects.toThrow(OpenAI.APIError)
   })
 
-  test("a failure that waiting will not mend once, and does not try again", async () => {
+  test("OpenAI's client raises a permanent failure once and does not retry", async () => {
     upstream.script = (_, reply) => reply.json({ error: { message: "no" } }, 500)
     const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key })
     // The client's promise is one of its own kind, which `expect` does not take for one.
-    const asked = (async () => await client.chat.completions.create(unary))()
-    await expect(asked).rejects.toThrow(OpenAI.APIError)
+    const call = (async () => await client.chat.completions.create(unary))()
+    await expect(call).rejects.toThrow(OpenAI.APIError)
     expect(upstream.requests).toHaveLength(1)
   })
 })
 
-describe("after all of it", () => {
-  test("the gateway answers, and its log holds no word of an upstream and names no fault of its own", async () => {
+describe("the gateway after all broken streams", () => {
+  test("the gateway still answers, and its log has no upstream text and no internal error", async () => {
     upstream.script = (_, reply) => reply.json(completion("well"))
     const response = await gateway.chat(unary)
     expect(response.status).toBe(200)

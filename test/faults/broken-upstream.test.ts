@@ -1,11 +1,11 @@
-// Answers that are broken, in every way an upstream can break one: the caller gets one proper error.
+// Answers broken in every way an upstream can break one: the caller gets one proper error.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { createServer } from "node:net"
 import { gzipSync } from "node:zlib"
 import { eventually, within } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { completion, ScriptedUpstream, type UpstreamReply } from "../stage/upstream.ts"
-import { CANARY, CREDENTIAL, type ErrorResponse, expectUnavailable, readTold } from "./error-response.ts"
+import { CANARY, CREDENTIAL, type ErrorResponse, expectUnavailable, readErrorResponse } from "./error-response.ts"
 
 const MIB = 1024 * 1024
 
@@ -38,7 +38,7 @@ afterAll(async () => {
   await upstream.stop()
 })
 async function ask(body: unknown = unary): Promise<ErrorResponse> {
-  return readTold(await gateway.chat(body))
+  return readErrorResponse(await gateway.chat(body))
 }
 
 describe("a unary answer", () => {
@@ -70,14 +70,14 @@ describe("a unary answer", () => {
     "of several objects": (reply) => reply.raw(whole + whole),
     "that is an error with status 200": (reply) => reply.json({ error: { message: CANARY, code: 500 } }),
     "that is a sentence with status 200": (reply) => reply.json({ error: CANARY }),
-    "that only says it is compressed": (reply) => reply.raw(whole, { "content-encoding": "gzip" }),
+    "that claims to be compressed and is not": (reply) => reply.raw(whole, { "content-encoding": "gzip" }),
   }
 
-  test.each(Object.entries(answers))("%s is 503", async (_, answer) => {
+  test.each(Object.entries(answers))("a unary answer %s is 503", async (_, answer) => {
     upstream.script = (_request, reply) => answer(reply)
-    const told = await ask()
-    expect(told.error.attempts?.[0]?.status === undefined || told.error.attempts[0].status === 502).toBe(true)
-    expectUnavailable(told, told.error.attempts?.[0]?.status)
+    const reply = await ask()
+    expect(reply.error.attempts?.[0]?.status === undefined || reply.error.attempts[0].status === 502).toBe(true)
+    expectUnavailable(reply, reply.error.attempts?.[0]?.status)
   })
 
   test("a unary answer from a host that refuses connections is 503", async () => {
@@ -132,7 +132,7 @@ describe("a unary answer", () => {
     for (const closing of closings) await within(closing, 2000, "the release of the connection")
   })
 
-  test("a unary answer that unpacks to more than the gateway takes is refused", async () => {
+  test("a unary answer that decompresses beyond the size limit is rejected", async () => {
     const bomb = gzipSync(Buffer.concat([Buffer.alloc(128 * MIB, " "), Buffer.from(JSON.stringify(completion("x")))]))
     upstream.script = (_, reply) => reply.raw(bomb, { "content-encoding": "gzip" })
     expectUnavailable(await ask())
@@ -154,7 +154,7 @@ describe("an upstream's status", () => {
   }
   const statuses = [301, 302, 304, 307, 308, 401, 402, 403, 404, 405, 408, 409, 425, 500, 502, 503, 504, 529]
 
-  test.each(statuses)("%d is 503, whatever its body is", async (status) => {
+  test.each(statuses)("the status %d is 503 with any body", async (status) => {
     for (const body of Object.values(bodies)) {
       upstream.script = (_, reply) => reply.raw(status === 304 ? "" : body, {}, status)
       expectUnavailable(await ask(), status)
@@ -162,13 +162,13 @@ describe("an upstream's status", () => {
     }
   })
 
-  test("204 has no answer in it, which is 503", async () => {
+  test("the status 204 without an answer is 503", async () => {
     upstream.script = (_, reply) => reply.raw("", {}, 204)
     expectUnavailable(await ask())
     expectUnavailable(await ask(streamed))
   })
 
-  test("an upstream's status of a redirect is not followed", async () => {
+  test("a redirect of the upstream is not followed", async () => {
     const location = `${upstream.baseUrl}/elsewhere`
     for (const status of [301, 302, 303, 307, 308]) {
       upstream.requests.length = 0
@@ -179,18 +179,21 @@ describe("an upstream's status", () => {
     }
   })
 
-  test.each([400, 413, 422])("%d about the caller's parameters comes back as 400 with its sentence", async (status) => {
-    const error = { message: "`logit_bias` must be an object.", type: "x", param: "logit_bias", code: null }
-    upstream.script = (_, reply) => reply.json({ error }, status)
-    for (const body of [unary, streamed]) {
-      expect(await ask(body)).toMatchObject({
-        status: 400,
-        error: { code: "invalid_parameter", message: error.message },
-      })
-    }
-  })
+  test.each([400, 413, 422])(
+    "the status %d about the caller's parameters is returned as 400 with its message",
+    async (status) => {
+      const error = { message: "`logit_bias` must be an object.", type: "x", param: "logit_bias", code: null }
+      upstream.script = (_, reply) => reply.json({ error }, status)
+      for (const body of [unary, streamed]) {
+        expect(await ask(body)).toMatchObject({
+          status: 400,
+          error: { code: "invalid_parameter", message: error.message },
+        })
+      }
+    },
+  )
 
-  test.each(Object.entries(bodies))("400 with %s is 400", async (_, body) => {
+  test.each(Object.entries(bodies))("the status 400 with %s is 400", async (_, body) => {
     upstream.script = (_request, reply) => reply.raw(body, {}, 400)
     const { status, error } = await ask()
     expect({ status, code: error.code }).toEqual({ status: 400, code: "invalid_parameter" })
@@ -198,7 +201,7 @@ describe("an upstream's status", () => {
     expect(error.message.length).toBeLessThan(5000)
   })
 
-  test("400 that quotes the gateway's credential comes back without it", async () => {
+  test("a 400 that quotes the gateway's credential is returned without it", async () => {
     upstream.script = (_, reply) => reply.json({ error: { message: `Bad key ${CREDENTIAL} given.` } }, 400)
     const { text } = await ask()
     expect(text).not.toContain(CREDENTIAL)
@@ -224,26 +227,26 @@ describe("an upstream's status", () => {
     { what: "a date gone by", headers: { "retry-after": later(-30_000) }, seconds: [0, 0], final: false },
     { what: "an hour", headers: { "retry-after": "3600" }, seconds: [3600, 3600], final: true },
     { what: "nonsense", headers: { "retry-after": "soon" }, seconds: undefined, final: true },
-    { what: "less than nothing", headers: { "retry-after": "-5" }, seconds: undefined, final: true },
-    { what: "for ever", headers: { "retry-after": "Infinity" }, seconds: undefined, final: true },
+    { what: "negative", headers: { "retry-after": "-5" }, seconds: undefined, final: true },
+    { what: "endless", headers: { "retry-after": "Infinity" }, seconds: undefined, final: true },
   ]
 
-  test.each(waits)("429 asking to wait $what is 503, never 429", async ({ headers, seconds, final }) => {
+  test.each(waits)("a 429 is 503, never 429, with the delay: $what", async ({ headers, seconds, final }) => {
     upstream.script = (_, reply) => reply.json({ error: { message: CANARY } }, 429, headers)
-    const told = await ask()
-    expect({ status: told.status, code: told.error.code }).toEqual({ status: 503, code: "upstream_rate_limited" })
-    expect(told.error.attempts?.[0]?.status).toBe(429)
-    expect(told.text).not.toContain(CANARY)
-    expect(told.headers.get("x-should-retry")).toBe(final ? "false" : null)
-    const said = told.headers.get("retry-after")
-    if (!seconds) expect(said).toBeNull()
+    const answer = await ask()
+    expect({ status: answer.status, code: answer.error.code }).toEqual({ status: 503, code: "upstream_rate_limited" })
+    expect(answer.error.attempts?.[0]?.status).toBe(429)
+    expect(answer.text).not.toContain(CANARY)
+    expect(answer.headers.get("x-should-retry")).toBe(final ? "false" : null)
+    const retryAfter = answer.headers.get("retry-after")
+    if (!seconds) expect(retryAfter).toBeNull()
     else {
-      expect(Number(said)).toBeGreaterThanOrEqual(seconds[0])
-      expect(Number(said)).toBeLessThanOrEqual(seconds[1])
+      expect(Number(retryAfter)).toBeGreaterThanOrEqual(seconds[0])
+      expect(Number(retryAfter)).toBeLessThanOrEqual(seconds[1])
     }
   })
 
-  test("an upstream's status of an error whose body is large frees its connection", async () => {
+  test("an upstream error with a large body frees its connection", async () => {
     const called = Promise.withResolvers<UpstreamReply>()
     upstream.script = (_, reply) => {
       called.resolve(reply)
@@ -254,8 +257,8 @@ describe("an upstream's status", () => {
   })
 })
 
-describe("after all of it", () => {
-  test("the gateway answers, and its log holds no word of an upstream and names no fault of its own", async () => {
+describe("the gateway after all broken answers", () => {
+  test("the gateway still answers, and its log has no upstream text and no internal error", async () => {
     upstream.script = (_, reply) => reply.json(completion("well"))
     const response = await gateway.chat(unary)
     expect(response.status).toBe(200)

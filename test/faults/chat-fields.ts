@@ -1,9 +1,9 @@
-// Every member of a chat request that the gateway checks: what it takes, where its bounds are, what lies beyond them.
+// Every member of a chat request that the gateway checks: valid values, bounds, and values beyond them.
 
 type JsonType = "string" | "number" | "boolean" | "array" | "object"
 
 export interface ChatField {
-  /** As the error names it. */
+  /** The path in the error. */
   readonly path: string
   readonly takes: readonly JsonType[]
   readonly required?: true

@@ -1,7 +1,7 @@
-// An error as a caller is told it, and what every failure of an upstream has in common.
+// An error response as a caller receives it, and the assertions that every upstream failure shares.
 import { expect } from "bun:test"
 
-/** What the scripted upstreams say, and no caller and no log may repeat. */
+/** Texts of the scripted upstreams that no caller and no log may repeat. */
 export const CANARY = "words-of-the-upstream"
 export const CREDENTIAL = "upstream-credential"
 
@@ -19,13 +19,13 @@ export interface ErrorResponse {
   readonly headers: Headers
 }
 
-export async function readTold(response: Response): Promise<ErrorResponse> {
+export async function readErrorResponse(response: Response): Promise<ErrorResponse> {
   const text = await response.text()
   const { error } = JSON.parse(text) as { error: ReportedError }
   return { status: response.status, error, text, headers: response.headers }
 }
 
-/** 503, with every attempt told, with none of the upstream's words, and clients are told not to try again at once. */
+/** 503 with every attempt, none of the upstream's text, and a hint not to retry at once. */
 export function expectUnavailable({ status, error, text, headers }: ErrorResponse, upstreamStatus?: number): void {
   expect({ status, code: error.code, type: error.type }).toEqual({
     status: 503,

@@ -1,4 +1,4 @@
-// The launcher: starts a gateway again that has crashed, and never one that was stopped or cannot start.
+// The launcher restarts a crashed gateway, and never one that was stopped or cannot start.
 import { afterEach, describe, expect, test } from "bun:test"
 import { spawn } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
@@ -57,7 +57,7 @@ function supervised({ serves = true } = {}) {
 }
 
 describe("a supervisor", () => {
-  test("a supervisor waits twice as long after each crash, up to ten seconds, and never gives up", () => {
+  test("a supervisor doubles its delay after each crash, up to ten seconds, and never gives up", () => {
     const { state, crash, wait } = supervised()
     for (const how of [SEGV, KILLED, FAULT, SEGV, SEGV, SEGV, SEGV, SEGV]) {
       crash(how)
@@ -68,7 +68,7 @@ describe("a supervisor", () => {
     expect([state.starts, state.ends]).toEqual([9, []])
   })
 
-  test("a supervisor begins with short waits again when the gateway was well for a minute", () => {
+  test("a supervisor starts again with short delays after the gateway ran well for a minute", () => {
     const { state, crash, wait } = supervised()
     for (const afterMs of [0, 0, 59_999, 60_000, 0]) {
       crash(SEGV, { afterMs })
@@ -80,13 +80,13 @@ describe("a supervisor", () => {
   test.each<[string, LauncherExit]>([
     ["a clean stop", { code: 0, signal: null }],
     ["a start that failed, or a second signal", { code: 1, signal: null }],
-  ])("a supervisor starts nothing after %s", (_, how) => {
+  ])("a supervisor restarts nothing after %s", (_, how) => {
     const { state, crash } = supervised()
     crash(how)
     expect([state.starts, state.ends]).toEqual([1, [how]])
   })
 
-  test("a supervisor starts nothing after a signal that it has passed on, however the gateway ends", () => {
+  test("a supervisor restarts nothing after a forwarded signal, however the gateway ends", () => {
     for (const how of [SEGV, KILLED, FAULT]) {
       const { supervisor, state, crash } = supervised()
       supervisor.stop("SIGTERM")
@@ -95,7 +95,7 @@ describe("a supervisor", () => {
     }
   })
 
-  test("a supervisor ends at once when it is told to stop while it waits", () => {
+  test("a supervisor ends at once when it is stopped during a delay", () => {
     const { supervisor, state, crash, wait } = supervised()
     crash(SEGV)
     supervisor.stop("SIGINT")
@@ -103,7 +103,7 @@ describe("a supervisor", () => {
     expect([state.kills, state.starts, state.ends]).toEqual([[], 1, [{ code: 0, signal: null }]])
   })
 
-  test("a supervisor ends as the process has ended where that never was a gateway", () => {
+  test("a supervisor exits with the process's code if that never became a gateway", () => {
     const { state, crash } = supervised({ serves: false })
     crash(KILLED)
     expect([state.starts, state.ends]).toEqual([1, [KILLED]])
@@ -128,7 +128,7 @@ describe.if(HAS_LAUNCHER)("the launcher", () => {
       () => false,
     )
 
-  test("the launcher brings a gateway back that was killed or has crashed, and says so", async () => {
+  test("the launcher restarts a gateway that was killed or crashed, and reports it", async () => {
     const gateway = await start({ restarts: true, port: await freePort() })
     for (const [index, signal] of (["SIGSEGV", "SIGKILL", "SIGABRT"] as const).entries()) {
       const { pid } = gateway
@@ -150,14 +150,14 @@ describe.if(HAS_LAUNCHER)("the launcher", () => {
     expect(await within(gateway.exited(), PATIENCE_MS, "the end")).toBe(0)
   })
 
-  test("the launcher does not bring back a gateway that ended well without it", async () => {
+  test("the launcher does not restart a gateway that ended normally", async () => {
     const gateway = await start({ restarts: true })
     process.kill(gateway.pid, "SIGINT")
     expect(await within(gateway.exited(), PATIENCE_MS, "the end")).toBe(0)
     expect(gateway.logged("gateway-crashed")).toEqual([])
   })
 
-  test("the launcher takes a gateway with it when it is killed, also one that it has brought back", async () => {
+  test("the launcher takes its gateway down when it is killed, also after a restart", async () => {
     const gateway = await start({ restarts: true, port: await freePort() })
     process.kill(gateway.pid, "SIGKILL")
     await eventually(() => gateway.logged("gateway-crashed").length > 0, { withinMs: PATIENCE_MS })
@@ -166,7 +166,7 @@ describe.if(HAS_LAUNCHER)("the launcher", () => {
     await eventually(async () => !(await isUp(gateway.url)), { withinMs: PATIENCE_MS, what: "the gateway's end" })
   })
 
-  test("the launcher ends with a gateway that crashes under --no-restart", async () => {
+  test("the launcher ends with a crashing gateway under --no-restart", async () => {
     const gateway = await start({})
     process.kill(gateway.pid, "SIGKILL")
     await within(gateway.exited(), PATIENCE_MS, "the launcher's end")
@@ -177,16 +177,16 @@ describe.if(HAS_LAUNCHER)("the launcher", () => {
   test.each([
     ["a configuration that is not valid", "modles: []\n", "modles"],
     ["a store that does not open", "store: { url: sqlite:///proc/no/trivium.db }\n", "/proc/no"],
-  ])("the launcher ends with code 1 after %s", async (_, config, told) => {
+  ])("the launcher ends with code 1 after %s", async (_, config, message) => {
     const { folder } = await start({})
     writeFileSync(join(folder, "trivium.yaml"), config)
     const { code, stderr } = await runCommand(["serve", "--port", "0", "--admin-port", "0"], { folder })
     expect(code).toBe(1)
-    expect(stderr).toContain(told)
+    expect(stderr).toContain(message)
     expect(stderr).not.toContain("gateway-crashed")
   })
 
-  test("the launcher ends with code 1 where the port is in use", async () => {
+  test("the launcher ends with code 1 if the port is in use", async () => {
     const { url, folder } = await start({})
     const words = ["serve", "--port", new URL(url).port, "--admin-port", "0", "--data", join(folder, "other")]
     const { code, stderr } = await runCommand(words, { folder })
@@ -194,7 +194,7 @@ describe.if(HAS_LAUNCHER)("the launcher", () => {
     expect(stderr).not.toContain("gateway-crashed")
   })
 
-  test("the launcher becomes the gateway under --no-restart, where the runtime can replace a process", async () => {
+  test("the launcher becomes the gateway under --no-restart if the runtime can replace a process", async () => {
     // Node 20 has no process.execve, as newer ones do; Bun has.
     const { folder } = await start({})
     const words = ["serve", "--no-restart", "--port", "0", "--admin-port", "0", "--data", join(folder, "other")]

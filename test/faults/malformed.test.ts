@@ -1,5 +1,4 @@
-// Requests that are wrong in every way a request can be: each is refused by name, none hurts the others or gets into
-// the log.
+// Requests that are malformed in every way: each is rejected by name, and none affects others or gets into the log.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -88,11 +87,14 @@ describe("a body that is not one JSON object", () => {
     "form data": "model=test&messages=",
   }
 
-  test.each(Object.entries(cases))("%s is refused as invalid_json", async (_, body) => {
-    const seen = upstream.requests.length
-    expect(await refusal(body)).toMatchObject(invalidJson)
-    expect(upstream.requests).toHaveLength(seen)
-  })
+  test.each(Object.entries(cases))(
+    "a body that is not one JSON object is rejected as invalid_json: %s",
+    async (_, body) => {
+      const seen = upstream.requests.length
+      expect(await refusal(body)).toMatchObject(invalidJson)
+      expect(upstream.requests).toHaveLength(seen)
+    },
+  )
 
   test.each([
     '"model":"test/model"',
@@ -105,7 +107,7 @@ describe("a body that is not one JSON object", () => {
     expect(await refusal(withMember(member))).toMatchObject(invalidJson)
   })
 
-  test("a __proto__ member gives the request no members", async () => {
+  test("a __proto__ member adds no members to the request", async () => {
     const body = `{"__proto__":${goodText}}`
     expect(await refusal(body)).toMatchObject({ status: 400, error: { code: "missing_parameter", param: "model" } })
   })
@@ -130,15 +132,18 @@ describe("a body in another encoding", () => {
     "UTF-8 behind a byte order mark": Buffer.from(`\ufeff${goodText}`),
   }
 
-  test.each(Object.entries(cases))("%s is refused as invalid_json", async (_, body) => {
+  test.each(Object.entries(cases))("a body in another encoding is rejected as invalid_json: %s", async (_, body) => {
     expect(await refusal(body)).toMatchObject(invalidJson)
   })
 
-  test.each(Object.entries(cases))("%s is refused as invalid_json in a large body too", async (_, body) => {
-    expect(await refusal(Buffer.concat([body, Buffer.alloc(MIB, " ")]))).toMatchObject(invalidJson)
-  })
+  test.each(Object.entries(cases))(
+    "a large body in another encoding is rejected as invalid_json: %s",
+    async (_, body) => {
+      expect(await refusal(Buffer.concat([body, Buffer.alloc(MIB, " ")]))).toMatchObject(invalidJson)
+    },
+  )
 
-  test("every character of UTF-8 passes as it was written", async () => {
+  test("every character of UTF-8 passes as written", async () => {
     const body = withMember('"note":"é€😀\\ud83d\\ude00\\ud800\u2028"')
     expect((await gateway.chat(body)).status).toBe(200)
     expect(upstream.lastRequest().body.toString()).toContain('"note":"é€😀\\ud83d\\ude00\\ud800\u2028"')
@@ -146,27 +151,27 @@ describe("a body in another encoding", () => {
 })
 
 describe("a member of the wrong type or out of bounds", () => {
-  test("the request that holds every member is itself accepted", async () => {
+  test("the request that holds every member is accepted", async () => {
     const response = await gateway.chat(fullRequest)
     expect(await response.text()).toContain(ANSWER_CANARY)
     expect(response.status).toBe(200)
   })
 
-  test.each(FIELDS)("$path is refused by name", async (field: ChatField) => {
+  test.each(FIELDS)("an invalid $path is rejected by name", async (field: ChatField) => {
     const seen = upstream.requests.length
     const tried = wrongValues(field)
     expect(tried.length).toBeGreaterThan(0)
     for (const value of tried) {
       const { status, error } = await refusal(withValue(fullRequest, field.path, value))
-      const told = { value, status, code: error.code, param: error.param, type: error.type }
+      const result = { value, status, code: error.code, param: error.param, type: error.type }
       const code = field.required && value === null ? "missing_parameter" : "invalid_parameter"
-      expect(told).toEqual({ value, status: 400, code, param: field.path, type: "invalid_request_error" })
+      expect(result).toEqual({ value, status: 400, code, param: field.path, type: "invalid_request_error" })
       expect(error.message).toContain(field.path)
     }
     expect(upstream.requests).toHaveLength(seen)
   })
 
-  test.each(FIELDS.filter(({ required }) => required))("$path cannot be left out", async ({ path }) => {
+  test.each(FIELDS.filter(({ required }) => required))("a missing $path is rejected", async ({ path }) => {
     const error = { code: "missing_parameter", param: path }
     expect(await refusal(withValue(fullRequest, path, absent))).toMatchObject({ status: 400, error })
   })
@@ -182,34 +187,40 @@ describe("a member of the wrong type or out of bounds", () => {
     expect((await gateway.chat(withValue(fullRequest, path, null))).status).toBe(200)
   })
 
-  test("a number too large for a number is out of bounds", async () => {
+  test("a number beyond the range of a double is rejected", async () => {
     for (const name of ["temperature", "top_p", "frequency_penalty", "max_tokens", "n"]) {
       expect(await refusal(withMember(`"${name}":1e400`))).toMatchObject({ status: 400, error: { param: name } })
     }
   })
 
-  test("tool calls are accepted only on an assistant message", async () => {
+  test("tool calls are accepted only in an assistant message", async () => {
     const calls = [{ id: "call_1", type: "function", function: { name: "f", arguments: "{}" } }]
     const error = { code: "invalid_parameter", param: "messages[0].tool_calls" }
     const body = { ...good, messages: [{ ...good.messages[0], tool_calls: calls }] }
     expect(await refusal(body)).toMatchObject({ status: 400, error })
   })
 
-  test.each(["owner", "function", "model", "System", "USER", " user", ""])("the role `%s` is unknown", async (role) => {
-    const error = { code: "invalid_parameter", param: "messages[0].role" }
-    expect(await refusal({ ...good, messages: [{ role, content: "x" }] })).toMatchObject({ status: 400, error })
-  })
+  test.each(["owner", "function", "model", "System", "USER", " user", ""])(
+    "the unknown role `%s` is rejected",
+    async (role) => {
+      const error = { code: "invalid_parameter", param: "messages[0].role" }
+      expect(await refusal({ ...good, messages: [{ role, content: "x" }] })).toMatchObject({ status: 400, error })
+    },
+  )
 
-  test.each(["system", "developer", "user", "assistant"])("the role `%s` is known", async (role) => {
+  test.each(["system", "developer", "user", "assistant"])("the known role `%s` is accepted", async (role) => {
     expect((await gateway.chat({ ...good, messages: [{ role, content: PROMPT_CANARY }] })).status).toBe(200)
   })
 
-  test.each(["api_base", "api_key", "base_url", "custom_host"])("%s cannot be set by a caller", async (name) => {
-    const error = { code: "unsupported_parameter", param: name }
-    expect(await refusal({ ...good, [name]: HEADER_CANARY })).toMatchObject({ status: 400, error })
-  })
+  test.each(["api_base", "api_key", "base_url", "custom_host"])(
+    "the member %s cannot be set by a caller",
+    async (name) => {
+      const error = { code: "unsupported_parameter", param: name }
+      expect(await refusal({ ...good, [name]: HEADER_CANARY })).toMatchObject({ status: 400, error })
+    },
+  )
 
-  test("an unknown member of the routing extension is refused, an unknown member of the request passes", async () => {
+  test("an unknown member of the routing extension is rejected, and an unknown member of the request passes", async () => {
     const error = { code: "invalid_parameter", param: "provider.colour" }
     expect(await refusal({ ...good, provider: { colour: "red" } })).toMatchObject({ status: 400, error })
     expect((await gateway.chat({ ...good, colour: "red" })).status).toBe(200)
@@ -219,9 +230,9 @@ describe("a member of the wrong type or out of bounds", () => {
   test.each([
     { what: "an unknown routing member", body: { ...good, provider: { ["x".repeat(MIB)]: 1 } } },
     { what: "an unknown model", body: { ...good, model: "x".repeat(MIB) } },
-    { what: "a name that stands twice", body: withMember(`"${"x".repeat(MIB)}":1,"${"x".repeat(MIB)}":1`) },
+    { what: "a duplicate name", body: withMember(`"${"x".repeat(MIB)}":1,"${"x".repeat(MIB)}":1`) },
     { what: "a bare word", body: withMember(`"user":${"x".repeat(MIB)}`) },
-  ])("$what of a megabyte is not sent back", async ({ body }) => {
+  ])("$what of a megabyte is not repeated in the error", async ({ body }) => {
     const response = await gateway.chat(body)
     expect(response.status).toBe(400)
     expect((await response.text()).length).toBeLessThan(10_000)
@@ -239,7 +250,7 @@ describe("a body that is deep, wide or large", () => {
     "arrays in place of the request": "[".repeat(DEPTH) + "]".repeat(DEPTH),
   }
 
-  test.each(Object.entries(nested))("100,000 levels of %s are refused", async (_, body) => {
+  test.each(Object.entries(nested))("100,000 levels of %s are rejected", async (_, body) => {
     expect(await refusal(body)).toMatchObject(invalidJson)
   })
 
@@ -248,12 +259,12 @@ describe("a body that is deep, wide or large", () => {
     expect((await gateway.chat({ ...good, messages: [{ role: "user", content }] })).status).toBe(200)
   })
 
-  test("the deepest nesting that is taken passes", async () => {
+  test("the deepest allowed nesting passes", async () => {
     expect((await gateway.chat(withMember(`"user":${"[".repeat(127)}${"]".repeat(127)}`))).status).toBe(200)
     expect(await refusal(withMember(`"user":${"[".repeat(128)}${"]".repeat(128)}`))).toMatchObject(invalidJson)
   })
 
-  test("more than a million values are refused", async () => {
+  test("more than a million values are rejected", async () => {
     const numbers = `[${"1,".repeat(1_000_001)}1]`
     const members = Array.from({ length: 1_000_001 }, (_, index) => `"m${index}":1`).join(",")
     expect(await refusal(withMember(`"user":${numbers}`))).toMatchObject(invalidJson)
@@ -265,7 +276,7 @@ describe("a body that is deep, wide or large", () => {
     return before + "x".repeat(length - before.length - after.length) + after
   }
 
-  test("a body of exactly 32 MiB passes, and one more byte does not", async () => {
+  test("a body of exactly 32 MiB passes, and one more byte is rejected", async () => {
     const response = await gateway.chat(ofLength(BODY_LIMIT))
     expect(response.status).toBe(200)
     expect(upstream.lastRequest().body.length).toBe(BODY_LIMIT + "upstream-model".length - "test/model".length)
@@ -281,13 +292,13 @@ describe("a body that is deep, wide or large", () => {
     ',"provider":{"fallback":[""]}',
     ',"api_key":"x"',
     ',"tools":[{"type":"function"}]',
-  ])("a large body is refused with the words a small one is: %s", async (member) => {
+  ])("a large body is rejected with the same message as a small one: %s", async (member) => {
     const [small, large] = await Promise.all([refusal(ofLength(200, member)), refusal(ofLength(2 * MIB, member))])
     expect(small.status).toBe(400)
     expect(large).toEqual(small)
   })
 
-  test("33 MiB that are announced are refused before they are sent", async () => {
+  test("an announced body of 33 MiB is rejected before it is sent", async () => {
     const headers = { "content-length": String(33 * MIB), connection: "close" }
     const client = await RawClient.chat(gateway.url, { key: gateway.key, body: "{", headers })
     const answer = await client.until(/"error"/)
@@ -296,7 +307,7 @@ describe("a body that is deep, wide or large", () => {
     client.leave()
   })
 
-  test("33 MiB that are not announced are refused once they are too many", async () => {
+  test("an unannounced body of 33 MiB is rejected once it exceeds the limit", async () => {
     const client = await RawClient.connect(gateway.url)
     const head = ["POST /v1/chat/completions HTTP/1.1", "host: gateway", `authorization: Bearer ${gateway.key}`]
     const rest = ["content-type: application/json", "transfer-encoding: chunked", "connection: close"]
@@ -310,7 +321,7 @@ describe("a body that is deep, wide or large", () => {
   })
 })
 
-describe("other clients, while bodies that are costly to read come in", () => {
+describe("other clients while costly bodies arrive", () => {
   const members = (count: number) => Array.from({ length: count }, (_, index) => `"m${index}":1`).join(",")
   const cases: { what: string; build: () => string; status: number }[] = [
     { what: "one long string", build: () => withMember(`"user":"${"x".repeat(31 * MIB)}"`), status: 200 },
@@ -320,11 +331,11 @@ describe("other clients, while bodies that are costly to read come in", () => {
     { what: "a wide array", build: () => withMember(`"user":[${"12345678901234567,".repeat(900_000)}1]`), status: 200 },
     { what: "white space", build: () => `${goodText}${" ".repeat(31 * MIB)}`, status: 200 },
     { what: "deep arrays", build: () => withMember(`"user":${"[".repeat(31 * MIB)}`), status: 400 },
-    { what: "text behind the end", build: () => `${goodText}${"x".repeat(31 * MIB)}`, status: 400 },
+    { what: "text after the end", build: () => `${goodText}${"x".repeat(31 * MIB)}`, status: 400 },
     { what: "a request of many members", build: () => withMember(members(900_000)), status: 400 },
   ]
 
-  test.each(cases)("are answered in time: $what", async ({ what, build, status }) => {
+  test.each(cases)("other clients are answered in time during $what", async ({ what, build, status }) => {
     const body = Buffer.from(build())
     const pulse = await LatencyProbe.start(`${gateway.url}/healthz`)
     const answers = await Promise.all(Array.from({ length: 3 }, () => gateway.chat(body)))
@@ -336,8 +347,8 @@ describe("other clients, while bodies that are costly to read come in", () => {
   })
 })
 
-describe("after all of it", () => {
-  test("upstream errors, wrong keys, unknown paths and streams that fail leave their words nowhere", async () => {
+describe("the gateway after all malformed requests", () => {
+  test("upstream errors, wrong keys, unknown paths and failed streams are logged without their text", async () => {
     const words = { error: { message: ERROR_CANARY, type: "invalid_request_error", code: ERROR_CANARY } }
     for (const status of [400, 401, 404, 422, 429, 500]) {
       upstream.script = (_, reply) => reply.json(words, status, { "x-secret": ERROR_CANARY })
@@ -366,7 +377,7 @@ describe("after all of it", () => {
     await eventually(() => gateway.logged("exchange").some(({ request_id }) => request_id === id))
   })
 
-  test("the log names no fault of the gateway", () => {
+  test("the log has no internal error", () => {
     const faults = ["unhandled-rejection", "uncaught-exception", "observer-failed"]
     for (const fault of faults) expect(gateway.logged(fault)).toBeEmpty()
     expect(gateway.output.stderr).not.toContain("internal_error")
@@ -374,7 +385,7 @@ describe("after all of it", () => {
     expect(lines).toBeEmpty()
   })
 
-  test("neither the log nor the store holds a prompt, an answer, a key, a credential or an upstream's words", () => {
+  test("neither the log nor the store contains a prompt, an answer, a key, a credential or upstream text", () => {
     const canaries = [PROMPT_CANARY, ANSWER_CANARY, ERROR_CANARY, CREDENTIAL_CANARY, HEADER_CANARY, PATH_CANARY]
     const data = join(gateway.folder, "data")
     const stored = readdirSync(data).map((name) => readFileSync(join(data, name), "latin1"))

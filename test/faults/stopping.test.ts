@@ -1,4 +1,4 @@
-// How the gateway ends: on request without cutting anybody off, by force without losing anything.
+// The end of a gateway: a graceful stop interrupts no client, and a kill loses no data.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -33,7 +33,7 @@ async function start(dataDir?: string): Promise<RunningGateway> {
   return gateway
 }
 
-/** The upstream's part of a stream that has begun, and of which the rest follows when told. */
+/** The upstream's side of a started stream, whose rest follows on demand. */
 function heldStream(): { complete: () => void } {
   const gate = Promise.withResolvers<void>()
   upstream.script = async (_, reply) => {
@@ -56,7 +56,7 @@ async function isRefused(url: string): Promise<boolean> {
 }
 
 describe("SIGTERM", () => {
-  test("SIGTERM turns readiness off at once, serves on for a while, lets streams end, and ends with code 0", async () => {
+  test("SIGTERM turns readiness off at once, serves on for a while, lets streams end, and exits with code 0", async () => {
     const gateway = await start()
     const { complete } = heldStream()
     const stream = await gateway.chat(streamed)
@@ -89,7 +89,7 @@ describe("SIGINT", () => {
     expect(await within(gateway.exited(), 2000, "the end")).toBe(0)
   })
 
-  test("SIGINT is heard from the moment the gateway says that it listens", async () => {
+  test("SIGINT is handled from the moment the gateway reports that it listens", async () => {
     const codes = Array.from({ length: 10 }, async () => {
       const gateway = await start()
       gateway.signal("SIGINT")
@@ -98,7 +98,7 @@ describe("SIGINT", () => {
     expect(new Set(await Promise.all(codes))).toEqual(new Set([0]))
   })
 
-  test("SIGINT refuses new connections at once, and lets streams end", async () => {
+  test("SIGINT rejects new connections at once, and lets streams end", async () => {
     const gateway = await start()
     const { complete } = heldStream()
     const stream = await gateway.chat(streamed)
@@ -109,13 +109,13 @@ describe("SIGINT", () => {
     expect(await within(gateway.exited(), 3000, "the end")).toBe(0)
   })
 
-  test("SIGINT lets the last answer arrive whole, however large it is", async () => {
+  test("SIGINT lets the last answer of any size arrive whole", async () => {
     const gateway = await start()
     const content = "0123456789".repeat(2 * 1024 * 1024)
-    const asked = Promise.withResolvers<UpstreamReply>()
-    upstream.script = (_, reply) => asked.resolve(reply)
+    const arrival = Promise.withResolvers<UpstreamReply>()
+    upstream.script = (_, reply) => arrival.resolve(reply)
     const answer = gateway.chat(unary)
-    const reply = await asked.promise
+    const reply = await arrival.promise
     gateway.signal("SIGINT")
     await eventually(() => isRefused(gateway.url), { withinMs: 2000, what: "the end of listening" })
     reply.json(completion(content))
@@ -124,7 +124,7 @@ describe("SIGINT", () => {
     expect(await within(gateway.exited(), 5000, "the end")).toBe(0)
   })
 
-  test("SIGINT lets the last stream arrive whole, however slow its reader is", async () => {
+  test("SIGINT lets the last stream of a slow reader arrive whole", async () => {
     const gateway = await start()
     const EVENT = chunk({ content: "x".repeat(64 * 1024) })
     const count = 200
@@ -147,8 +147,8 @@ describe("SIGINT", () => {
   })
 })
 
-describe("when draining has lasted long enough", () => {
-  test("streams end in an error frame, and their upstreams are freed", async () => {
+describe("the end of draining", () => {
+  test("at the end of draining, streams end in an error frame, and their upstreams are freed", async () => {
     const gateway = InProcessGateway.start({ config })
     const replies: UpstreamReply[] = []
     upstream.script = async (_, reply) => {
@@ -167,7 +167,7 @@ describe("when draining has lasted long enough", () => {
     for (const reply of replies) await within(reply.closed, 1000, "the release of the upstream")
   })
 
-  test("streams that have only had heart-beats end in an error frame too", async () => {
+  test("at the end of draining, streams with only heart-beats end in an error frame too", async () => {
     const gateway = InProcessGateway.start({ config, timeouts: { heartbeatMs: 100 } })
     upstream.script = () => {}
     const stream = await gateway.chat(streamed)
@@ -176,12 +176,12 @@ describe("when draining has lasted long enough", () => {
     expect(await text).toMatch(/^: ping\n\n[\s\S]*data: \{"error".*"shutting_down".*\n\n$/)
   })
 
-  test("unary calls are answered 503, and clients may try again", async () => {
+  test("at the end of draining, unary calls are answered 503 and may be retried", async () => {
     const gateway = InProcessGateway.start({ config })
-    const asked = Promise.withResolvers<UpstreamReply>()
-    upstream.script = (_, reply) => asked.resolve(reply)
+    const arrival = Promise.withResolvers<UpstreamReply>()
+    upstream.script = (_, reply) => arrival.resolve(reply)
     const answers = Array.from({ length: 5 }, () => gateway.chat(unary))
-    const reply = await asked.promise
+    const reply = await arrival.promise
     await eventually(() => upstream.requests.length === answers.length)
     const settled = Promise.allSettled(answers)
     await gateway.stop({ drainMs: 300 })
@@ -194,7 +194,7 @@ describe("when draining has lasted long enough", () => {
     await within(reply.closed, 1000, "the release of the upstream")
   })
 
-  test("a new request on an old connection is told that the gateway stops", async () => {
+  test("a new request on an old connection is rejected while the gateway stops", async () => {
     const gateway = InProcessGateway.start({ config })
     const client = await RawClient.chat(gateway.url, { key: gateway.key, body: JSON.stringify(unary) })
     await client.until(/"choices"/)
@@ -215,7 +215,7 @@ describe("when draining has lasted long enough", () => {
 })
 
 describe("kill -9", () => {
-  test("of the launcher ends the gateway too", async () => {
+  test("kill -9 of the launcher ends the gateway too", async () => {
     const gateway = await start()
     const { pid } = gateway
     gateway.signal("SIGKILL")
@@ -224,7 +224,7 @@ describe("kill -9", () => {
     expect(await isRefused(gateway.url)).toBe(true)
   })
 
-  test("of the gateway loses no key, and the next start works on the same folder", async () => {
+  test("kill -9 of the gateway loses no key, and the next start works on the same folder", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "trivium-data-"))
     try {
       const first = await start(dataDir)
@@ -241,14 +241,14 @@ describe("kill -9", () => {
   })
 })
 
-test("a second gateway on one data folder is refused in so many words, and the first goes on", async () => {
+test("a second gateway on one data folder is refused with a message, and the first continues", async () => {
   const first = await start()
   const second = start(join(first.folder, "data"))
   await expect(second).rejects.toThrow(/ended with 1: .*trivium\.db is in use by another process.*Stop it first/)
   expect((await first.chat(unary)).status).toBe(200)
 })
 
-test("a second gateway on one port is refused, and the first goes on", async () => {
+test("a second gateway on one port is refused, and the first continues", async () => {
   const first = await start()
   const { port } = new URL(first.url)
   const second = runCommand(["serve", "--port", port, "--data", join(first.folder, "other")], { folder: first.folder })
@@ -257,7 +257,7 @@ test("a second gateway on one port is refused, and the first goes on", async () 
   expect((await first.chat(unary)).status).toBe(200)
 })
 
-/** A process that has ended but that nobody has asked after yet is not alive. */
+/** A zombie process is not alive. */
 function isAlive(pid: number): boolean {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"))

@@ -29,7 +29,7 @@ afterAll(async () => {
 })
 
 /**
- * Opens streams of which the upstream has sent the first word, and ends them all when told. On bare sockets, because
+ * Opens streams of which the upstream has sent the first word, and ends them all on demand. On bare sockets, because
  * `fetch` under `bun test` runs no more than 256 requests at once, whatever the environment says.
  */
 async function openStreams(count: number): Promise<{ clients: RawClient[]; complete: () => void }> {
@@ -58,7 +58,7 @@ describe("a reader that stalls", () => {
   const EVENT = chunk({ content: "x".repeat(64 * 1024) })
   const OFFERED_BYTES = 256 * 1024 * 1024
 
-  test("slows the upstream down instead of filling memory", async () => {
+  test("a reader that stalls slows the upstream down instead of filling memory", async () => {
     let written = 0
     let reply: UpstreamReply | undefined
     upstream.script = async (_, opened) => {
@@ -89,7 +89,7 @@ describe("a reader that stalls", () => {
     expect((await within(reply.closed, 5000)) - left).toBeLessThan(1000)
   })
 
-  test("a reader that stalls reads on where it stopped, and gets everything", async () => {
+  test("a reader that stalls resumes where it stopped, and gets everything", async () => {
     const count = 400
     upstream.script = async (_, reply) => {
       reply.stream()
@@ -119,8 +119,8 @@ describe("a reader that stalls", () => {
   }
 })
 
-describe("as many streams as the gateway takes", () => {
-  test("2,000 run at once in one process, and every one of them completes", async () => {
+describe("as many streams as the gateway allows", () => {
+  test("2,000 streams run at once in one process, and every one completes", async () => {
     const { clients, complete } = await openStreams(MAX_IN_FLIGHT)
     expect(upstream.requests).toHaveLength(MAX_IN_FLIGHT)
     expect(upstream.openSockets).toBeGreaterThanOrEqual(MAX_IN_FLIGHT)
@@ -131,11 +131,11 @@ describe("as many streams as the gateway takes", () => {
     expect(texts.filter((text) => text.includes('"error"'))).toBeEmpty()
   })
 
-  test("one more is told at once to come back, other routes are served, and a free place is given away again", async () => {
+  test("a stream above the limit is rejected at once with a delay, other routes are served, and a freed slot is reused", async () => {
     const { clients, complete } = await openStreams(MAX_IN_FLIGHT)
-    const asked = performance.now()
+    const startedAt = performance.now()
     const refused = await gateway.chat(unary)
-    expect(performance.now() - asked).toBeLessThan(1000)
+    expect(performance.now() - startedAt).toBeLessThan(1000)
     expect(refused.status).toBe(503)
     expect(await refused.json()).toMatchObject({ error: { code: "overloaded", type: "service_unavailable_error" } })
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0)
@@ -167,24 +167,27 @@ describe("a client that leaves", () => {
     { when: "in the middle of a stream", body: streamed, answer: midStream, seen: /Hello/ },
   ]
 
-  test.each(cases)("$when frees the upstream within 200 ms", async ({ when, body, answer, seen }) => {
-    const latencies: number[] = []
-    for (let round = 0; round < REPETITIONS; round++) {
-      const called = Promise.withResolvers<UpstreamReply>()
-      upstream.script = (_, reply) => {
-        answer(reply)
-        called.resolve(reply)
+  test.each(cases)(
+    "a client that leaves $when frees the upstream within 200 ms",
+    async ({ when, body, answer, seen }) => {
+      const latencies: number[] = []
+      for (let round = 0; round < REPETITIONS; round++) {
+        const called = Promise.withResolvers<UpstreamReply>()
+        upstream.script = (_, reply) => {
+          answer(reply)
+          called.resolve(reply)
+        }
+        const client = await RawClient.chat(gateway.url, { key: gateway.key, body: JSON.stringify(body) })
+        const reply = await called.promise
+        if (seen) await client.until(seen)
+        const left = performance.now()
+        client.leave(round % 2 === 0 ? "fin" : "reset")
+        latencies.push((await within(reply.closed, 5000, "the upstream's release")) - left)
       }
-      const client = await RawClient.chat(gateway.url, { key: gateway.key, body: JSON.stringify(body) })
-      const reply = await called.promise
-      if (seen) await client.until(seen)
-      const left = performance.now()
-      client.leave(round % 2 === 0 ? "fin" : "reset")
-      latencies.push((await within(reply.closed, 5000, "the upstream's release")) - left)
-    }
-    report(`left ${when}`, { maxMs: Math.max(...latencies) })
-    expect(Math.max(...latencies)).toBeLessThan(ABORT_MS)
-  })
+      report(`left ${when}`, { maxMs: Math.max(...latencies) })
+      expect(Math.max(...latencies)).toBeLessThan(ABORT_MS)
+    },
+  )
 
   test("a client that disconnects is recorded once, and not as an error", async () => {
     const gone = () => gateway.logged("exchange").filter(({ outcome }) => outcome === "client-gone")
@@ -195,7 +198,7 @@ describe("a client that leaves", () => {
     expect(gateway.logged("unhandled-rejection")).toBeEmpty()
   })
 
-  test("while it still sends its request is no fault of the gateway", async () => {
+  test("a client that leaves while it sends its request causes no internal error", async () => {
     const client = await RawClient.connect(gateway.url)
     const head = [
       "POST /v1/chat/completions HTTP/1.1",
@@ -212,7 +215,7 @@ describe("a client that leaves", () => {
   })
 })
 
-/** Figures for people who look; no assertion hangs on them. */
+/** Figures for people; no assertion depends on them. */
 function report(what: string, figures: Record<string, number>): void {
   const shown = Object.entries(figures).map(([name, value]) => `${name} ${value.toFixed(1)}`)
   if (process.env.TRIVIUM_TEST_FIGURES) console.log(`${what}: ${shown.join(", ")}`)

@@ -58,7 +58,7 @@ async function released(): Promise<void> {
   await within((await called.promise).closed, SLACK_MS, "the release of the upstream")
 }
 
-/** Says something again and again until the gateway has gone, at most for five seconds. */
+/** Sends the piece repeatedly until the gateway has disconnected, for at most five seconds. */
 async function repeat(reply: UpstreamReply, piece: string, everyMs: number): Promise<void> {
   let open = true
   void reply.closed.then(() => {
@@ -76,9 +76,9 @@ interface TimedAnswer {
   readonly tookMs: number
 }
 
-async function timed(asked: Promise<Response>): Promise<TimedAnswer> {
+async function timed(pending: Promise<Response>): Promise<TimedAnswer> {
   const began = performance.now()
-  const response = await asked
+  const response = await pending
   const text = await response.text()
   return { status: response.status, text, tookMs: performance.now() - began }
 }
@@ -109,7 +109,7 @@ describe("connecting", () => {
   })
   afterAll(() => full.stop())
 
-  test.each([unary, streamed])("to a host that does not accept ends in time: %j", async (body) => {
+  test.each([unary, streamed])("connecting to a host that does not accept ends in time: %j", async (body) => {
     const config = upstreamConfig(`http://127.0.0.1:${full.port}/v1`)
     gateway = InProcessGateway.start({ config, timeouts: { connectMs: 1000 } })
     const read = await timed(gateway.chat(body))
@@ -117,7 +117,7 @@ describe("connecting", () => {
     expect(read.tookMs).toBeLessThan(1000 + SLACK_MS)
   })
 
-  test("connecting is over once a host has accepted: it may think for longer", async () => {
+  test("the connect time-out ends once a host has accepted: the answer may take longer", async () => {
     const { chat } = bound(start({ connectMs: LIMIT_MS }))
     answer(async (reply) => {
       await Bun.sleep(LIMIT_MS * 2)
@@ -145,19 +145,16 @@ describe("the first meaningful event", () => {
     },
   }
 
-  test.each(Object.entries(silences))(
-    "the first meaningful event may not be missing for too long: %s",
-    async (_, script) => {
-      const { chat } = bound(start({ firstEventMs: LIMIT_MS }))
-      answer((reply) => script({} as never, reply))
-      const read = await timed(chat(streamed))
-      expectRefusal(read)
-      expectTimely(read)
-      await released()
-    },
-  )
+  test.each(Object.entries(silences))("the first meaningful event has a time-out: %s", async (_, script) => {
+    const { chat } = bound(start({ firstEventMs: LIMIT_MS }))
+    answer((reply) => script({} as never, reply))
+    const read = await timed(chat(streamed))
+    expectRefusal(read)
+    expectTimely(read)
+    await released()
+  })
 
-  test("the first meaningful event may take longer where the model reasons", async () => {
+  test("the first meaningful event may take longer for a model that reasons", async () => {
     const { chat } = bound(start({ firstEventMs: 100, gapMs: 100, patientMs: 5000 }, { reasoning: true }))
     answer(async (reply) => {
       reply.stream()
@@ -170,7 +167,7 @@ describe("the first meaningful event", () => {
 })
 
 describe("the gap between events", () => {
-  test("the gap between events may not be too long", async () => {
+  test("the gap between events has a time-out", async () => {
     const { chat } = bound(start({ gapMs: LIMIT_MS }))
     answer(async (reply) => {
       reply.stream()
@@ -183,7 +180,7 @@ describe("the gap between events", () => {
     await released()
   })
 
-  test("the gap between events may not be too long after openers of any length", async () => {
+  test("the gap between events has a time-out after opening events of any length", async () => {
     const { chat } = bound(start({ firstEventMs: LIMIT_MS, gapMs: LIMIT_MS }))
     answer(async (reply) => {
       reply.stream()
@@ -194,7 +191,7 @@ describe("the gap between events", () => {
     await released()
   })
 
-  test("the gap between events is not silence while the upstream sends signs of life", async () => {
+  test("keep-alives of the upstream end the gap between events", async () => {
     const { chat } = bound(start({ gapMs: LIMIT_MS }))
     answer(async (reply) => {
       reply.stream()
@@ -209,7 +206,7 @@ describe("the gap between events", () => {
     expect((await timed(chat(streamed))).text).toEndWith(DONE)
   })
 
-  test("the gap between events may be longer while a tool call is open", async () => {
+  test("the gap between events may be longer during a tool call", async () => {
     const { chat } = bound(start({ gapMs: 200, patientMs: 5000 }))
     const call = { index: 0, id: "call_1", type: "function", function: { name: "f", arguments: "" } }
     answer(async (reply) => {
@@ -223,8 +220,8 @@ describe("the gap between events", () => {
   })
 })
 
-describe("the whole", () => {
-  test("the whole of a stream may not take too long, however lively it is", async () => {
+describe("the whole call", () => {
+  test("a whole stream has a time-out, however lively it is", async () => {
     const { chat } = bound(start({ streamMs: LIMIT_MS * 2 }))
     answer((reply) => {
       reply.stream()
@@ -236,7 +233,7 @@ describe("the whole", () => {
     await released()
   })
 
-  test("the whole of a unary call may not take too long: no headers", async () => {
+  test("a whole unary call has a time-out: no headers", async () => {
     const { chat } = bound(start({ unaryMs: LIMIT_MS }))
     answer(() => {})
     const read = await timed(chat(unary))
@@ -245,7 +242,7 @@ describe("the whole", () => {
     await released()
   })
 
-  test("the whole of a unary call may not take too long: a body that drips", async () => {
+  test("a whole unary call has a time-out: a body that drips", async () => {
     const { chat } = bound(start({ unaryMs: LIMIT_MS }))
     answer((reply) => {
       reply.stream({ "content-type": "application/json" })
@@ -257,7 +254,7 @@ describe("the whole", () => {
     await released()
   })
 
-  test("the whole of a unary call may not take too long: an error whose body drips", async () => {
+  test("a whole unary call has a time-out: an error whose body drips", async () => {
     const { chat } = bound(start({ unaryMs: LIMIT_MS }))
     answer((reply) => reply.raw("{", { "content-length": "100" }, 500))
     const read = await timed(chat(unary))
@@ -267,8 +264,8 @@ describe("the whole", () => {
   })
 })
 
-describe("a reader that takes nothing for too long", () => {
-  test("a reader that takes nothing for too long is cut off: its upstream is freed, its place given back, its connection closed", async () => {
+describe("a reader that stalls for too long", () => {
+  test("a reader that stalls for too long is disconnected: its upstream and slot are freed, its connection closed", async () => {
     const { url, key, logged } = bound(start({ heartbeatMs: 100, stalledMs: LIMIT_MS }))
     answer((reply) => {
       reply.stream()
@@ -278,7 +275,7 @@ describe("a reader that takes nothing for too long", () => {
     await client.until(/data: /)
     client.stopReading()
     await within((await called.promise).closed, LIMIT_MS * 2 + SLACK_MS, "the release of the upstream")
-    // What was said is counted first, by a thread that has to be loaded.
+    // The output is counted first, by a thread that has to be loaded.
     await eventually(() => logged("exchange").length > 0, { withinMs: 10_000, what: "the record" })
     expect(logged("exchange")[0]).toMatchObject({ outcome: "client-gone" })
     await Bun.sleep(3000)
@@ -291,7 +288,7 @@ describe("a reader that takes nothing for too long", () => {
 describe("a heart-beat", () => {
   const heartbeatMs = 300
 
-  test("a heart-beat begins a stream that has nothing to say yet, and goes on until it has", async () => {
+  test("heart-beats start a stream without events, and continue until there are some", async () => {
     const { url, key } = bound(start({ heartbeatMs }))
     const speak = Promise.withResolvers<void>()
     answer(async (reply) => {
@@ -324,7 +321,7 @@ describe("a heart-beat", () => {
     "a reset": (reply) => reply.cut("reset"),
     "a web page": (reply) => reply.raw("<html>", { "content-type": "text/html" }),
   }
-  test.each(Object.entries(failures))("a heart-beat turns a later failure into an error frame: %s", async (_, fail) => {
+  test.each(Object.entries(failures))("a failure after a heart-beat becomes an error frame: %s", async (_, fail) => {
     const { chat } = bound(start({ heartbeatMs: 100 }))
     answer(async (reply) => {
       await Bun.sleep(400)
@@ -337,7 +334,7 @@ describe("a heart-beat", () => {
     expect(text).toMatch(/\ndata: \{"error":\{.*\}\}\n\n$/)
   })
 
-  test("a heart-beat turns a first event that does not come in time into an error frame", async () => {
+  test("a first event that is late after a heart-beat becomes an error frame", async () => {
     const { chat } = bound(start({ heartbeatMs: 100, firstEventMs: LIMIT_MS }))
     answer((reply) => reply.stream())
     const read = await timed(chat(streamed))
@@ -346,7 +343,7 @@ describe("a heart-beat", () => {
     await released()
   })
 
-  test("fills a silence in the middle, between events and never inside one", async () => {
+  test("heart-beats fill a pause between events and never split one", async () => {
     const { chat } = bound(start({ heartbeatMs }))
     answer(async (reply) => {
       const [half = "", rest = ""] = chunk({ content: "Hello" }).split("Hello")
@@ -364,7 +361,7 @@ describe("a heart-beat", () => {
     expect(text).toEndWith(DONE)
   })
 
-  test("a heart-beat is not sent where there is no silence", async () => {
+  test("no heart-beat is sent without a pause", async () => {
     const { chat } = bound(start({ heartbeatMs }))
     answer(async (reply) => {
       reply.stream()
@@ -379,7 +376,7 @@ describe("a heart-beat", () => {
     expect(text).toEndWith(DONE)
   })
 
-  test("a heart-beat does not keep the upstream of a client that has left", async () => {
+  test("heart-beats do not keep the upstream of a client that has left", async () => {
     const { url, key } = bound(start({ heartbeatMs: 100 }))
     answer(() => {})
     const client = await RawClient.chat(url, { key, body: JSON.stringify(streamed) })

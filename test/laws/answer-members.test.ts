@@ -1,5 +1,5 @@
-// Law: an answer to a client has no member that its vendor does not write, and none is null that the vendor never writes
-// as null. Clients validate what they read: `"citations": null` was refused by two majors of one library.
+// Law: an answer to a client has only members that its vendor writes, and null only where the vendor writes null.
+// Clients validate what they read: two majors of one library rejected `"citations": null`.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
@@ -22,7 +22,7 @@ function tableOf(protocol: string) {
 describe.each(protocols)("answers in %s", (protocol) => {
   const { recorded: seen, all } = tableOf(protocol)
 
-  test("whole, have no member outside of the vendor's set", () => {
+  test("whole answers have only members of the vendor's set", () => {
     fc.assert(
       fc.property(answers, (events) => {
         expect(membersOutside(collectMembers(wholeIn(protocol, assembleResponse(events)), new Map()), all)).toEqual([])
@@ -31,29 +31,29 @@ describe.each(protocols)("answers in %s", (protocol) => {
     )
   })
 
-  test("streamed, have no member outside of the vendor's set", () => {
+  test("streamed answers have only members of the vendor's set", () => {
     fc.assert(
       fc.property(answers, (events) => {
         const written: MemberPaths = new Map()
-        for (const said of streamIn(protocol, events)) collectMembers(said, written)
+        for (const body of streamIn(protocol, events)) collectMembers(body, written)
         expect(membersOutside(written, all)).toEqual([])
       }),
       { numRuns: 200 },
     )
   })
 
-  recorded("to every recorded exchange have no member outside of the vendor's set", () => {
+  recorded("answers to recorded exchanges have only members of the vendor's set", () => {
     const written: MemberPaths = new Map()
     const found = recordedAnswers()
     for (const { response, events } of found) {
       collectMembers(wholeIn(protocol, response), written)
-      for (const said of streamIn(protocol, events)) collectMembers(said, written)
+      for (const body of streamIn(protocol, events)) collectMembers(body, written)
     }
     expect(found.length).toBeGreaterThan(600)
     expect(membersOutside(written, all)).toEqual([])
   })
 
-  recorded("are compared with a table that says what the vendor's own recorded answers say", () => {
+  recorded("the table of members matches the vendor's own recorded answers", () => {
     const found: MemberPaths = new Map()
     for (const answer of vendorAnswers(protocol)) collectMembers(answer, found)
     const shown = (paths: MemberPaths) => [...paths].map(([path, { isNull }]) => (isNull ? `${path}?` : path)).sort()

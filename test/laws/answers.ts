@@ -1,4 +1,4 @@
-// Answers as they may arrive, event by event, in no vendor's words: what the laws of streams are tried on.
+// Generated answers, event by event, in canonical form: the input of the laws of streams.
 import fc from "fast-check"
 import type { CandidateFinish } from "../../src/canonical/chat/chat-response.ts"
 import type { Citation } from "../../src/canonical/chat/content-part.ts"
@@ -9,7 +9,7 @@ import type { Usage } from "../../src/canonical/usage.ts"
 const piece = fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 }).map((text) => text.replaceAll(/[\r\n]/g, "¶"))
 const pieces = fc.array(piece, { minLength: 1, maxLength: 4 })
 
-/** What a part does, one after the other; its numbers come later. */
+/** The events of a part in order; its numbers come later. */
 type EventFactory = (part: { candidate: number; part: number }) => StreamEvent
 type PartEvents = readonly EventFactory[]
 
@@ -76,13 +76,13 @@ const ended = (candidate: number, finish: CandidateFinish): StreamEvent => ({
   finish,
 })
 
-/** What one candidate thinks and says comes in turn, its calls beside that and beside each other. */
+/** Text and reasoning of one candidate are sequential; its calls are interleaved with them and with each other. */
 function speaking(index: number): fc.Arbitrary<StreamEvent[]> {
-  const spoken = fc.array(fc.oneof(text, reasoning), { maxLength: 3 })
+  const texts = fc.array(fc.oneof(text, reasoning), { maxLength: 3 })
   const calls = fc.nat(3).chain((many) => fc.tuple(...Array.from({ length: many }, (_, at) => call(`c${index}_${at}`))))
   const order = fc.array(fc.nat(3), { maxLength: 60 })
-  return fc.record({ spoken, calls, order, reason: fc.constantFrom(...REASONS) }).map((made) => {
-    const lanes = [made.spoken.map((each) => [...each]), ...made.calls.map((each) => [[...each]])]
+  return fc.record({ texts, calls, order, reason: fc.constantFrom(...REASONS) }).map((made) => {
+    const lanes = [made.texts.map((each) => [...each]), ...made.calls.map((each) => [[...each]])]
     const reason = made.calls.length > 0 && made.reason === "stop" ? "tool-calls" : made.reason
     const stopped = reason === "stop-sequence" ? { stopSequence: "END" } : {}
     return [...interleaved(lanes, { candidate: index, order: made.order }), ended(index, { reason, ...stopped })]
@@ -142,15 +142,15 @@ export const answers: fc.Arbitrary<StreamEvent[]> = fc
   })
   .map(({ candidates, order, early, late, foreign, id }) => {
     const rest = candidates.map((events) => [...events])
-    // Where there is only one answer, it is that of who speaks first.
-    const said: StreamEvent[] = rest[0]?.splice(0, 1) ?? []
-    for (const choice of order) said.push(...(rest[choice % rest.length]?.splice(0, 1) ?? []))
+    // With a single answer, it is that of the first candidate.
+    const next: StreamEvent[] = rest[0]?.splice(0, 1) ?? []
+    for (const choice of order) next.push(...(rest[choice % rest.length]?.splice(0, 1) ?? []))
     const strange: StreamEvent = { type: "foreign", protocol: "another", value: { type: "later" } }
     return [
       { type: "stream-start", ...(id !== null && { id }) } as const,
       ...(early ? [{ type: "usage", usage: early } as const] : []),
       ...(foreign ? [strange] : []),
-      ...said,
+      ...next,
       ...rest.flat(),
       ...(late ? [{ type: "usage", usage: late } as const] : []),
       { type: "stream-end" } as const,

@@ -1,5 +1,5 @@
-// What real clients sent, held against the rules for bodies: nothing is refused for its spelling, and what is refused
-// otherwise is refused on purpose.
+// Requests of real clients against the rules for bodies: none is rejected for its spelling, and all other rejections
+// are documented.
 import { describe, expect } from "bun:test"
 import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import { protocols } from "../../src/protocols.ts"
@@ -21,18 +21,18 @@ function refusalOf({ protocol, body }: ClientRequest): GatewayError | undefined 
   }
 }
 
-describe("of all that real clients sent", () => {
+describe("requests of real clients", () => {
   const refused = clientRequests().flatMap((request) => {
     const error = refusalOf(request)
     return error ? [{ source: request.source, error }] : []
   })
 
-  described("nothing is refused for its spelling", () => {
+  described("no request of a real client is rejected for its spelling", () => {
     expect(clientRequests().length).toBeGreaterThan(500)
     expect(refused.filter(({ error }) => error.code === "invalid_parameter").map(String)).toEqual([])
   })
 
-  described("nothing else is refused but on purpose", () => {
+  described("no request of a real client is rejected except by a documented rule", () => {
     const unexpected = refused.filter(({ error }) => !ON_PURPOSE.includes(error.param?.replace(/.*\./, "") ?? ""))
     expect(unexpected.map(({ source, error }) => `${source}: ${error.message}`)).toEqual([])
   })

@@ -1,5 +1,5 @@
-// Requests as anybody might make them, in no vendor's words: what the laws are tried on. Each text in one is unlike all
-// others, so that it can be found again in what was made of it.
+// Generated requests in canonical form: the input of the laws. Each text in one is unique, so that it can be found in
+// the encoded request.
 import fc from "fast-check"
 import type {
   ChatRequest,
@@ -11,7 +11,7 @@ import type {
 import type { ContentPart, MediaPart } from "../../src/canonical/chat/content-part.ts"
 import { EFFORTS } from "../../src/canonical/chat/reasoning-effort.ts"
 
-/** Who made the seals in the conversation. */
+/** The minter of the seals in the conversation. */
 export const MINTER = "minter"
 
 const name = fc.stringMatching(/^[a-z][a-z0-9_]{2,12}$/)
@@ -29,9 +29,9 @@ type NumberedArbitrary<Value> = fc.Arbitrary<(numbers: NumberSequence) => Value>
 
 const text: NumberedArbitrary<ContentPart> = fc
   .record({ words, mark: fc.option(fc.constantFrom("5m", "1h") as fc.Arbitrary<"5m" | "1h">) })
-  .map(({ words: said, mark }) => (numbers) => ({
+  .map(({ words: content, mark }) => (numbers) => ({
     kind: "text",
-    text: marked(said, numbers),
+    text: marked(content, numbers),
     ...(mark && { cacheMark: { ttl: mark } }),
   }))
 
@@ -53,17 +53,17 @@ const media: NumberedArbitrary<ContentPart> = fc
 
 const reasoning: NumberedArbitrary<ContentPart> = fc
   .record({ form: fc.constantFrom("full", "summary") as fc.Arbitrary<"full" | "summary">, words, sealed: fc.boolean() })
-  .map(({ form, words: said, sealed }) => (numbers) => ({
+  .map(({ form, words: content, sealed }) => (numbers) => ({
     kind: "reasoning",
     form,
-    text: marked(said, numbers),
+    text: marked(content, numbers),
     ...(sealed && { sealed: { mintedBy: MINTER, data: `seal${numbers.next()}` } }),
   }))
 
 interface GeneratedExchange {
   readonly user: readonly ((numbers: NumberSequence) => ContentPart)[]
   readonly thoughts: readonly ((numbers: NumberSequence) => ContentPart)[]
-  readonly said: boolean
+  readonly hasText: boolean
   readonly calls: readonly {
     readonly tool: number
     readonly result: (numbers: NumberSequence) => ContentPart
@@ -74,7 +74,7 @@ interface GeneratedExchange {
 const exchange: fc.Arbitrary<GeneratedExchange> = fc.record({
   user: fc.tuple(text, fc.array(fc.oneof(text, media), { maxLength: 2 })).map(([first, more]) => [first, ...more]),
   thoughts: fc.array(reasoning, { maxLength: 1 }),
-  said: fc.boolean(),
+  hasText: fc.boolean(),
   calls: fc.array(fc.record({ tool: fc.nat(3), result: fc.oneof(text, media), isError: fc.boolean() }), {
     maxLength: 2,
   }),
@@ -179,7 +179,7 @@ export function conversations(limits: ConversationLimits = {}): fc.Arbitrary<Cha
 }
 
 function turnsOf(
-  { user, thoughts, said, calls }: GeneratedExchange,
+  { user, thoughts, hasText, calls }: GeneratedExchange,
   all: readonly ToolDefinition[],
   numbers: NumberSequence,
 ): ConversationTurn[] {
@@ -191,14 +191,14 @@ function turnsOf(
     const answer: ContentPart = { kind: "tool-result", callId: id, name: called, parts: [result(numbers)], isError }
     return { call, answer }
   })
-  const spoken: ContentPart[] = [
+  const answer: ContentPart[] = [
     ...thoughts.map((make) => make(numbers)),
-    ...(said || made.length === 0 ? [{ kind: "text" as const, text: marked("so", numbers) }] : []),
+    ...(hasText || made.length === 0 ? [{ kind: "text" as const, text: marked("so", numbers) }] : []),
     ...made.map(({ call }) => call),
   ]
   return [
     { role: "user", parts: user.map((make) => make(numbers)) },
-    { role: "assistant", parts: spoken },
+    { role: "assistant", parts: answer },
     ...(made.length > 0 ? [{ role: "user" as const, parts: made.map(({ answer }) => answer) }] : []),
   ]
 }

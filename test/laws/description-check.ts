@@ -1,12 +1,12 @@
-// A check of values against an OpenAPI description, as a strict receiver reads it: what nobody described is a fault, and
-// of alternatives the fault is told of the one that was meant.
+// Checks values against an OpenAPI description as a strict receiver does: an undescribed member is a fault, and among
+// alternatives the fault is that of the intended one.
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
 
-/** What one schema finds in a value, and which of an object's members it knows. */
+/** The faults that one schema finds in a value, and the object members it knows. */
 interface SchemaFinding {
   readonly faults: readonly string[]
   readonly known: ReadonlySet<string>
-  /** Whether it takes members that it does not name; undefined where it says nothing of members at all. */
+  /** Whether it allows unnamed members; undefined if it does not mention members. */
   readonly open: boolean | undefined
 }
 
@@ -20,12 +20,12 @@ const NOTHING: SchemaFinding = { faults: [], known: new Set(), open: undefined }
 export class DescriptionCheck {
   constructor(private readonly root: JsonObject) {}
 
-  /** Where and why the value breaks the schema of this name; nothing where it does not. */
+  /** The paths and reasons at which the value breaks the schema of this name; empty if it is valid. */
   faults(value: Json, name: string): string[] {
     return this.whole({ $ref: `#/components/schemas/${name}` }, { value, at: "$" })
   }
 
-  /** A value by all that is said of it: only here can be told which members nobody knows. */
+  /** Checks a value against all of its schemas: only here are unknown members known. */
   private whole(schema: Json, place: JsonLocation): string[] {
     const found = this.finding(schema, place)
     return [...found.faults, ...unknownMembers(found, place)]
@@ -51,7 +51,7 @@ export class DescriptionCheck {
     return found
   }
 
-  /** Of alternatives the one that its discriminator names, else the one with the fewest faults. */
+  /** Among alternatives the one that the discriminator names, otherwise the one with the fewest faults. */
   private chosen(choice: readonly Json[], { value, at, schema }: JsonLocation & { schema: JsonObject }): SchemaFinding {
     const named = this.named(value, schema)
     if (named !== undefined) return this.finding(named, { value, at })
@@ -74,7 +74,7 @@ export class DescriptionCheck {
     return typeof reference === "string" ? { $ref: reference } : undefined
   }
 
-  /** Whether it is plain at once that the value is meant to be another: of another type, or with another tag. */
+  /** Whether the value is clearly meant as another alternative: of another type, or with another tag. */
   private isOther(value: Json, schema: Json): boolean {
     if (!isObject(schema)) return false
     if (typeof schema.$ref === "string") return this.isOther(value, this.resolved(schema.$ref))
@@ -82,8 +82,8 @@ export class DescriptionCheck {
     if (!isObject(value) || !isObject(schema.properties)) return false
     return ["type", "role"].some((tag) => {
       const described = isObject(schema.properties) ? schema.properties[tag] : undefined
-      const said = value[tag]
-      return isObject(described) && said !== undefined && !isOneOf(said, described)
+      const kind = value[tag]
+      return isObject(described) && kind !== undefined && !isOneOf(kind, described)
     })
   }
 
@@ -132,8 +132,8 @@ export class DescriptionCheck {
     }
     const isFree = additionalProperties === true || more !== undefined
     const open = isFree || (isBare && schema.type === "object" && additionalProperties !== false)
-    const isSaid = !isBare || additionalProperties !== undefined || schema.type === "object"
-    return { faults, known: new Set(Object.keys(described)), open: isSaid ? open : undefined }
+    const hasMembers = !isBare || additionalProperties !== undefined || schema.type === "object"
+    return { faults, known: new Set(Object.keys(described)), open: hasMembers ? open : undefined }
   }
 }
 
@@ -144,17 +144,17 @@ function schemas(value: Json | undefined): readonly Json[] {
 }
 
 function joined(parts: readonly SchemaFinding[]): SchemaFinding {
-  const said = parts.map(({ open }) => open).filter((open) => open !== undefined)
+  const open = parts.map(({ open }) => open).filter((open) => open !== undefined)
   return {
     faults: parts.flatMap(({ faults }) => faults),
     known: new Set(parts.flatMap(({ known }) => [...known])),
-    open: said.length === 0 ? undefined : said.includes(true),
+    open: open.length === 0 ? undefined : open.includes(true),
   }
 }
 
 function unknownMembers({ known, open }: SchemaFinding, { value, at }: JsonLocation): string[] {
   if (open !== false || !isObject(value)) return []
-  return Object.keys(value).flatMap((name) => (known.has(name) ? [] : [`${at}.${name}: nobody knows it`]))
+  return Object.keys(value).flatMap((name) => (known.has(name) ? [] : [`${at}.${name}: unknown member`]))
 }
 
 function isOfType(value: Json, type: Json): boolean {

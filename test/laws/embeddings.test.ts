@@ -1,4 +1,4 @@
-// What every wire that vectors are asked for in must keep, whatever is asked and however it is cut into calls.
+// Laws of every embedding protocol, for any request and any split into calls.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import type { EmbeddingRequest, EmbeddingTask } from "../../src/canonical/embedding.ts"
@@ -14,13 +14,13 @@ const { embedding } = codecs
 
 function upstream(id: string): EmbeddingUpstream {
   const codec = embedding?.upstream.get(id)
-  if (!codec) throw new Error(`nothing is said in ${id}`)
+  if (!codec) throw new Error(`there is no codec for ${id}`)
   return codec
 }
 
 function ingress(id: string): EmbeddingIngress {
   const codec = embedding?.ingress.get(id)
-  if (!codec) throw new Error(`nothing is heard in ${id}`)
+  if (!codec) throw new Error(`there is no upstream codec for ${id}`)
   return codec
 }
 
@@ -66,26 +66,26 @@ const request: fc.Arbitrary<EmbeddingRequest> = fc.record({
   endUser: fc.constant("somebody"),
 })
 
-test("every wire there is is held to these laws", () => {
+test("every embedding protocol is tested here", () => {
   expect(WIRES.map(({ protocol }) => protocol).toSorted()).toEqual([...(embedding?.upstream.keys() ?? [])].toSorted())
 })
 
 describe.each(WIRES)("$protocol", ({ protocol, host, model = "upstream-model", path }) => {
   const codec = upstream(protocol)
-  const spoken = HOSTS[host]
+  const wire = HOSTS[host]
   const places = ingress("gemini-embed").settingPaths("batchEmbedContents")
 
-  test("however a request is cut, its host takes every call, and the vectors are the same", () => {
+  test("a request split in any way is valid for its host, and the vectors are the same", () => {
     fc.assert(
-      fc.property(request, fc.integer({ min: 1, max: 5 }), (said, most) => {
-        const limits = { inputs: Math.min(most, spoken.most) }
-        const { batches } = encodeEmbedding(said, { upstream: codec, model, limits, places })
+      fc.property(request, fc.integer({ min: 1, max: 5 }), (generated, most) => {
+        const limits = { inputs: Math.min(most, wire.most) }
+        const { batches } = encodeEmbedding(generated, { upstream: codec, model, limits, places })
         const responses = batches.map(({ body, inputs }) => {
-          const heard = spoken.hear(body, path ?? codec.operationFor(model).path)
-          expect(heard.inputs).toHaveLength(inputs)
-          return codec.decodeResponse(spoken.answer(heard.inputs, body) as JsonObject) ?? { vectors: [] }
+          const received = wire.readCall(body, path ?? codec.operationFor(model).path)
+          expect(received.inputs).toHaveLength(inputs)
+          return codec.decodeResponse(wire.answer(received.inputs, body) as JsonObject) ?? { vectors: [] }
         })
-        const expected = said.inputs.map(({ content, dimensions = USUAL_DIMENSIONS }) =>
+        const expected = generated.inputs.map(({ content, dimensions = USUAL_DIMENSIONS }) =>
           vectorFor(content.kind === "text" ? content.text : "", dimensions),
         )
         expect(joinEmbeddingResponses(responses).vectors.map(floatsOf)).toEqual(expected)
@@ -93,19 +93,19 @@ describe.each(WIRES)("$protocol", ({ protocol, host, model = "upstream-model", p
     )
   })
 
-  test("whatever is not said is named, once, where the caller wrote it", () => {
+  test("every setting that is not encoded is reported once, by the caller's path", () => {
     fc.assert(
-      fc.property(request, (said) => {
-        const limits = { inputs: spoken.most }
-        const { batches, losses } = encodeEmbedding(said, { upstream: codec, model, limits, places })
+      fc.property(request, (generated) => {
+        const limits = { inputs: wire.most }
+        const { batches, losses } = encodeEmbedding(generated, { upstream: codec, model, limits, places })
         const written = JSON.stringify(batches.map(({ body }) => body))
         const named = losses.map(({ path: at }) => at)
         if (!written.includes("somebody")) expect(named).toContain("endUser")
-        for (const { title } of said.inputs) {
+        for (const { title } of generated.inputs) {
           if (title !== undefined && !written.includes(JSON.stringify(title)))
             expect(named).toContain("requests[].title")
         }
-        if (said.inputs.some(({ extra }) => extra) && !written.includes("autoTruncate")) {
+        if (generated.inputs.some(({ extra }) => extra) && !written.includes("autoTruncate")) {
           expect(named).toContain("autoTruncate")
         }
         expect(new Set(losses.map((loss) => JSON.stringify(loss))).size).toBe(losses.length)
@@ -113,11 +113,11 @@ describe.each(WIRES)("$protocol", ({ protocol, host, model = "upstream-model", p
     )
   })
 
-  test("what vectors are for is said in a word of its own, or named as changed in meaning", () => {
+  test("every task type is encoded distinctly or reported as a loss of meaning", () => {
     const words = TASKS.map((task) => {
-      const said = { inputs: [{ content: { kind: "text" as const, text: "x" }, task }] }
+      const taskRequest = { inputs: [{ content: { kind: "text" as const, text: "x" }, task }] }
       const limits = { inputs: 1 }
-      const { batches, losses } = encodeEmbedding(said, { upstream: codec, model, limits, places })
+      const { batches, losses } = encodeEmbedding(taskRequest, { upstream: codec, model, limits, places })
       if (losses.length > 0)
         expect(losses.map(({ weight, path: at }) => [weight, at])).toEqual([["meaning", "requests[].taskType"]])
       return losses.length > 0 ? undefined : JSON.stringify(batches[0]?.body)
@@ -126,22 +126,22 @@ describe.each(WIRES)("$protocol", ({ protocol, host, model = "upstream-model", p
     expect(new Set(own).size).toBe(own.length)
   })
 
-  test("what is no answer is taken for none", () => {
+  test("a body without vectors is not decoded as an answer", () => {
     const odd: JsonObject[] = [{}, { data: [] }, { data: [{}] }, { data: [null] }, { embeddings: [] }]
     odd.push({ embeddings: { float: [["x"]] } }, { embedding: {} }, { predictions: [{}] }, { error: { message: "no" } })
     for (const body of odd) expect(codec.decodeResponse(body)).toBeUndefined()
   })
 })
 
-describe("said to its own kind again, a request is the same", () => {
+describe("an embedding request in its own protocol", () => {
   const envelope = { does: "generate" as const, rest: "", query: "", headers: {} }
   const again = (protocol: string, body: JsonObject): JsonObject | undefined => {
-    const said = ingress(protocol).decodeRequest(body, envelope)
+    const decoded = ingress(protocol).decodeRequest(body, envelope)
     const limits = { inputs: 100 }
-    return encodeEmbedding(said, { upstream: upstream(protocol), model: "m", limits, places: {} }).batches[0]?.body
+    return encodeEmbedding(decoded, { upstream: upstream(protocol), model: "m", limits, places: {} }).batches[0]?.body
   }
 
-  test("in OpenAI's words, but that base64 is asked for", () => {
+  test("an OpenAI embedding request stays the same in its own protocol, except for base64", () => {
     const body = {
       model: "m",
       input: ["a", "b"],

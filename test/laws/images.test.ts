@@ -1,4 +1,4 @@
-// What every wire of images must keep: nothing that is asked for is lost in silence, and images come back as they came.
+// Laws of every image protocol: no setting is lost silently, and images are decoded unchanged.
 import { describe, expect, test } from "bun:test"
 import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import type { ImageRequest, ImageSettings } from "../../src/canonical/image.ts"
@@ -7,9 +7,9 @@ import { codecs } from "../../src/protocols.ts"
 
 const wires = [...(codecs.image?.upstream ?? [])]
 const places = codecs.image?.ingress.get("openai-images")?.settingPaths
-if (!places) throw new Error("images are spoken in OpenAI's words")
+if (!places) throw new Error("there is no codec for openai-images")
 
-/** Each unlike what comes where nothing is said. */
+/** Each value differs from the default. */
 const SETTINGS: Required<ImageSettings> = {
   size: { width: 1536, height: 1024 },
   quality: "high",
@@ -28,21 +28,24 @@ describe.each(wires)("%s", (_, upstream) => {
   }
   const bodyOf = (model: string, more: Partial<ImageRequest> = {}) => JSON.stringify(encode(model, more).bodies)
 
-  test.each(Object.keys(SETTINGS) as (keyof ImageSettings)[])("says %s, names it as lost, or refuses it", (name) => {
-    for (const model of MODELS) {
-      const settings = { [name]: SETTINGS[name] }
-      try {
-        const isSaid = bodyOf(model, { settings }) !== bodyOf(model)
-        const isNamed = encode(model, { settings }).losses.some(({ path }) => path === places[name])
-        expect([model, isSaid || isNamed]).toEqual([model, true])
-      } catch (thrown) {
-        if (!(thrown instanceof GatewayError)) throw thrown
-        expect([thrown.code, thrown.param]).toEqual(["unsupported_parameter", places[name]])
+  test.each(Object.keys(SETTINGS) as (keyof ImageSettings)[])(
+    "the setting %s is encoded, reported as a loss, or rejected",
+    (name) => {
+      for (const model of MODELS) {
+        const settings = { [name]: SETTINGS[name] }
+        try {
+          const isEncoded = bodyOf(model, { settings }) !== bodyOf(model)
+          const isNamed = encode(model, { settings }).losses.some(({ path }) => path === places[name])
+          expect([model, isEncoded || isNamed]).toEqual([model, true])
+        } catch (thrown) {
+          if (!(thrown instanceof GatewayError)) throw thrown
+          expect([thrown.code, thrown.param]).toEqual(["unsupported_parameter", places[name]])
+        }
       }
-    }
-  })
+    },
+  )
 
-  test("says the prompt, and how many where it draws several", () => {
+  test("the prompt is encoded, and the count if the model draws several", () => {
     for (const model of MODELS) {
       expect(bodyOf(model)).toContain('"a fox"')
       const most = upstream.mostAtOnce(model)
@@ -51,23 +54,23 @@ describe.each(wires)("%s", (_, upstream) => {
     }
   })
 
-  test("says how they are to be given where it can be told, and else says nothing of it", () => {
+  test("the response format is encoded exactly if the model accepts one", () => {
     for (const model of MODELS) {
       const forms = (["url", "bytes"] as const).map((form) => bodyOf(model, { form }))
       expect(new Set(forms).size).toBe(upstream.takesForm(model) ? 2 : 1)
     }
   })
 
-  test("says what is not known, or names it as lost", () => {
+  test("an unknown member is encoded or reported as a loss", () => {
     const extra = { protocol: "openai-images", members: { odd: { a: 1 }, nothing: null } }
     for (const model of MODELS) {
       const { bodies, losses } = encode(model, { extra })
-      const isSaid = JSON.stringify(bodies).includes('"odd":{"a":1}')
-      expect([isSaid, losses.map(({ path }) => path)]).toEqual([isSaid, isSaid ? [] : ["odd"]])
+      const isEncoded = JSON.stringify(bodies).includes('"odd":{"a":1}')
+      expect([isEncoded, losses.map(({ path }) => path)]).toEqual([isEncoded, isEncoded ? [] : ["odd"]])
     }
   })
 
-  test("takes no error for images", () => {
+  test("an error is not decoded as images", () => {
     expect(upstream.decodeResponse({ error: { code: 500, message: "Oops.", status: "INTERNAL" } })).toBeUndefined()
     expect(upstream.decodeError({ status: 503, body: "" }).code).toBe("upstream_unavailable")
   })

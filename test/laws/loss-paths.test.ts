@@ -1,4 +1,4 @@
-// Law: what is lost of a request is named by a path that leads somewhere in the body that the client sent.
+// Law: a loss is named by a path that exists in the client's request.
 import { describe, expect, test } from "bun:test"
 import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
@@ -9,7 +9,7 @@ import { clientRequests, described } from "./wire.ts"
 /** Whether a path such as `tools[0].googleSearch` leads to a member of the body. */
 function leadsInto(body: Json, path: string): boolean {
   let at: Json | undefined = body
-  // A member that the caller left out, and the target has to be told.
+  // A member that the caller omitted, and the target requires.
   if (/^\w+$/.test(path)) return true
   for (const [, name, index] of path.matchAll(/([^.[\]]+)|\[(\d+)\]/g)) {
     if (index !== undefined) at = Array.isArray(at) ? at[Number(index)] : undefined
@@ -98,14 +98,17 @@ function bodyWith(protocol: string, more: JsonObject): JsonObject {
   return { model: "a/b", messages: [HI], ...(protocol === "anthropic-messages" && { max_tokens: 100 }), ...more }
 }
 
-describe.each(Object.keys(HOSTED))("of a request in %s", (protocol) => {
+describe.each(Object.keys(HOSTED))("loss paths of a request in %s", (protocol) => {
   const requests = [...(HOSTED[protocol] ?? []), ...(MORE[protocol] ?? [])]
 
-  test.each(requests.map((more) => [JSON.stringify(more), more] as const))("with %s", (_, more) => {
-    expect(strayPaths({ protocol, body: bodyWith(protocol, more) })).toEqual([])
-  })
+  test.each(requests.map((more) => [JSON.stringify(more), more] as const))(
+    "every loss path exists in the request with %s",
+    (_, more) => {
+      expect(strayPaths({ protocol, body: bodyWith(protocol, more) })).toEqual([])
+    },
+  )
 
-  described("that a client really sent", () => {
+  described("every loss path exists in the requests of real clients", () => {
     const sent = clientRequests().filter((request) => request.protocol === protocol)
     const stray = sent.flatMap(({ source, body }) => strayPaths({ protocol, body }).map((path) => `${source}: ${path}`))
     const kinds = new Map<string, string>()

@@ -1,11 +1,11 @@
-// The members that a JSON value has, and which of them are null: what the answers of two sides are compared by. A member
-// is named by the nearest object around it that says what it is, such as `text.citations` or `message.usage.input_tokens`.
+// The members of a JSON value, and which of them are null, to compare the answers of two sides. A member is named by
+// the nearest object with a type, such as `text.citations` or `message.usage.input_tokens`.
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
 
 /** For each member whether it was seen with a value, and whether with null. */
 export type MemberPaths = Map<string, { valued: boolean; isNull: boolean }>
 
-/** What is inside of these is the caller's, the model's or a host's own, and not the protocol's. */
+/** Contents of these members belong to the caller, the model or a host, and not to the protocol. */
 const FREE_FORM = new Set([
   ...["input", "args", "arguments", "parameters", "schema", "metadata", "tools", "tool_choice", "attributes"],
   ...["content_filters", "content_filter_results", "prompt_filter_results", "copilot_usage", "customMetadata"],
@@ -45,7 +45,7 @@ export function membersOutside(members: MemberPaths, table: MemberPaths): string
   })
 }
 
-/** The word by which an object says what it is. */
+/** The member by which an object names its type. */
 function shapeOf({ type, object }: JsonObject): string | undefined {
   if (typeof type === "string") return type
   return typeof object === "string" ? object : undefined

@@ -1,4 +1,4 @@
-// Law 5: whatever a request says is said again, or named in the losses, or the request is refused.
+// Law 5: every part of a request is encoded, reported as a loss, or the request is rejected.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import type { ChatRequest, ChatSettings } from "../../src/canonical/chat/chat-request.ts"
@@ -14,7 +14,7 @@ interface EncodedText {
   readonly losses: readonly Loss[]
 }
 
-function say(
+function encodeText(
   request: ChatRequest,
   { upstream, minter = "nobody" }: { upstream: UpstreamCodec; minter?: string },
 ): EncodedText | undefined {
@@ -36,44 +36,44 @@ function say(
   }
 }
 
-/** What a part says that must not be lost, and where it stood. */
-function sayings(part: ContentPart): { said: string; at: string }[] {
+/** The texts of a part that must not be lost, and its path. */
+function piecesOf(part: ContentPart): { content: string; at: string }[] {
   const at = part.at ?? ""
-  if (part.kind === "text" || part.kind === "reasoning") return [{ said: part.text, at }]
+  if (part.kind === "text" || part.kind === "reasoning") return [{ content: part.text, at }]
   if (part.kind === "tool-call")
     return [
-      { said: part.arguments, at },
-      { said: part.name, at },
+      { content: part.arguments, at },
+      { content: part.name, at },
     ]
-  if (part.kind === "tool-result") return part.parts.flatMap(sayings)
-  if (part.kind === "media" && part.source.at === "inline") return [{ said: part.source.base64, at }]
+  if (part.kind === "tool-result") return part.parts.flatMap(piecesOf)
+  if (part.kind === "media" && part.source.at === "inline") return [{ content: part.source.base64, at }]
   return []
 }
 
-/** As text inside JSON, once more inside JSON, or as an object. */
-function isSaid(said: string, text: string): boolean {
-  const inner = JSON.stringify(said).slice(1, -1)
+/** Whether the text contains the content: inside JSON, twice inside JSON, or as an object. */
+function contains(content: string, text: string): boolean {
+  const inner = JSON.stringify(content).slice(1, -1)
   if (text.includes(inner) || text.includes(JSON.stringify(inner).slice(1, -1))) return true
-  return said.startsWith("{") && text.includes(JSON.stringify(JSON.parse(said)))
+  return content.startsWith("{") && text.includes(JSON.stringify(JSON.parse(content)))
 }
 
 const covers = (losses: readonly Loss[], at: string) =>
   losses.some(({ path }) => path !== "" && (at.startsWith(path) || path.startsWith(at)))
 
-describe.each([...codecs.upstream])("said in %s", (_, upstream) => {
-  test("every piece of a conversation is said, or named as lost", () => {
+describe.each([...codecs.upstream])("a request encoded in %s", (_, upstream) => {
+  test("every piece of a conversation is encoded or reported as a loss", () => {
     fc.assert(
       fc.property(conversations(), (request) => {
-        const said = say(request, { upstream })
-        if (!said) return
+        const encoded = encodeText(request, { upstream })
+        if (!encoded) return
         const parts = [...request.instructions, ...request.turns.flatMap((turn) => turn.parts)]
-        for (const { said: piece, at } of parts.flatMap(sayings)) {
-          const told = isSaid(piece, said.text) || covers(said.losses, at)
-          expect(told ? "told" : `${at}: ${piece} is nowhere`).toBe("told")
+        for (const { content: piece, at } of parts.flatMap(piecesOf)) {
+          const isKept = contains(piece, encoded.text) || covers(encoded.losses, at)
+          expect(isKept ? "kept" : `${at}: ${piece} is nowhere`).toBe("kept")
         }
         for (const tool of request.tools) {
-          const told = said.text.includes(tool.name) || covers(said.losses, tool.at ?? "")
-          expect(told ? "told" : `${tool.at} is nowhere`).toBe("told")
+          const isKept = encoded.text.includes(tool.name) || covers(encoded.losses, tool.at ?? "")
+          expect(isKept ? "kept" : `${tool.at} is nowhere`).toBe("kept")
         }
       }),
     )
@@ -82,33 +82,33 @@ describe.each([...codecs.upstream])("said in %s", (_, upstream) => {
   test("every tool result keeps its call", () => {
     fc.assert(
       fc.property(conversations(), (request) => {
-        const said = say(request, { upstream })
-        if (!said) return
+        const encoded = encodeText(request, { upstream })
+        if (!encoded) return
         const calls = request.turns.flatMap(({ parts }) =>
           parts.flatMap((part) => (part.kind === "tool-call" ? part.id : [])),
         )
-        for (const id of calls) expect(said.text.split(`"${id}"`).length - 1).toBeGreaterThanOrEqual(2)
+        for (const id of calls) expect(encoded.text.split(`"${id}"`).length - 1).toBeGreaterThanOrEqual(2)
       }),
     )
   })
 
-  test("each cache mark is said, or named as lost", () => {
+  test("each cache mark is encoded or reported as a loss", () => {
     fc.assert(
       fc.property(conversations(), (request) => {
-        const said = say(request, { upstream })
-        if (!said) return
+        const encoded = encodeText(request, { upstream })
+        if (!encoded) return
         const places = [...request.instructions, ...request.turns.flatMap((turn) => turn.parts)].flatMap(markedPlaces)
         for (const at of places) {
-          const without = say(withoutMark(request, at), { upstream })
+          const without = encodeText(withoutMark(request, at), { upstream })
           if (!without) continue
-          const told = said.text !== without.text || said.losses.length > without.losses.length
-          expect(told ? "told" : `the mark of ${at} is nowhere`).toBe("told")
+          const isKept = encoded.text !== without.text || encoded.losses.length > without.losses.length
+          expect(isKept ? "kept" : `the mark of ${at} is nowhere`).toBe("kept")
         }
       }),
     )
   })
 
-  test("every setting is said, named as lost, or refused", () => {
+  test("every setting is encoded, reported as a loss, or rejected", () => {
     // Those that are refused are tried below.
     const isTaken = (name: string) => upstream.fates[name as keyof ChatSettings].fate !== "refused"
     const idle = (name: keyof ChatSettings, value: unknown) =>
@@ -118,37 +118,37 @@ describe.each([...codecs.upstream])("said in %s", (_, upstream) => {
     fc.assert(
       fc.property(conversations(), settings, (request, wished) => {
         const chosen = Object.fromEntries(Object.entries(wished).filter(([name]) => isTaken(name))) as ChatSettings
-        const all = say({ ...request, settings: chosen }, { upstream })
+        const all = encodeText({ ...request, settings: chosen }, { upstream })
         if (!all) return
         for (const name of Object.keys(chosen) as (keyof ChatSettings)[]) {
           if (idle(name, chosen[name])) continue
           if (name === "parallelToolCalls" && request.toolChoice?.mode === "none") continue
           const { [name]: _left, ...others } = chosen
-          const without = say({ ...request, settings: others }, { upstream })
+          const without = encodeText({ ...request, settings: others }, { upstream })
           if (!without) continue
-          const told = all.text !== without.text || JSON.stringify(all.losses) !== JSON.stringify(without.losses)
-          expect(told ? "told" : `${name} is nowhere`).toBe("told")
+          const isKept = all.text !== without.text || JSON.stringify(all.losses) !== JSON.stringify(without.losses)
+          expect(isKept ? "kept" : `${name} is nowhere`).toBe("kept")
         }
       }),
     )
   })
 
-  test("the codec's word on each setting is kept: what is mapped is in the body, what is dropped is named", () => {
+  test("each setting has its declared fate: a mapped one is in the body, a dropped one is reported", () => {
     for (const [name, { fate }] of Object.entries(upstream.fates)) {
       const value = ONE_OF_EACH[name as keyof ChatSettings]
       const request = { ...PLAIN, settings: { [name]: value } }
-      const said = say(request, { upstream })
-      const plain = say(PLAIN, { upstream })
-      const seen = !said
+      const encoded = encodeText(request, { upstream })
+      const plain = encodeText(PLAIN, { upstream })
+      const seen = !encoded
         ? "refused"
-        : said.text !== plain?.text
-          ? "said"
-          : said.losses.length > 0
+        : encoded.text !== plain?.text
+          ? "encoded"
+          : encoded.losses.length > 0
             ? "dropped"
             : "nothing"
       const allowed = {
-        mapped: ["said"],
-        approximated: ["said", "dropped"],
+        mapped: ["encoded"],
+        approximated: ["encoded", "dropped"],
         dropped: ["dropped"],
         refused: ["refused"],
       }[fate]

@@ -1,36 +1,36 @@
-// Conversations as some client may have them though few do: what its own protocol takes and another's receiver may not.
+// Unusual but legal conversations: valid in their own protocol, and possibly invalid for another receiver.
 import fc from "fast-check"
 import type { ChatRequest, ConversationTurn, ToolDefinition } from "../../src/canonical/chat/chat-request.ts"
 import type { ContentPart } from "../../src/canonical/chat/content-part.ts"
 
-const said = (text: string): ContentPart => ({ kind: "text", text, at: "messages[0].content" })
+const textPart = (text: string): ContentPart => ({ kind: "text", text, at: "messages[0].content" })
 const turn = (role: ConversationTurn["role"], ...parts: ContentPart[]): ConversationTurn => ({
   role,
   parts,
   at: "messages[0]",
 })
 
-/** Each is something one of the four protocols lets a client say. */
+/** Each oddity is legal in one of the four protocols. */
 const ODDITIES: Readonly<Record<string, (request: ChatRequest) => ChatRequest>> = {
   "an empty text at the end of each turn": (request) => ({
     ...request,
-    turns: request.turns.map((each) => ({ ...each, parts: [...each.parts, said("")] })),
+    turns: request.turns.map((each) => ({ ...each, parts: [...each.parts, textPart("")] })),
   }),
   "white space alone before what the user says": (request) => ({
     ...request,
     turns: request.turns.map((each) => {
       const opens = each.role === "user" && each.parts[0]?.kind === "text"
-      return opens ? { ...each, parts: [said(" \n"), ...each.parts] } : each
+      return opens ? { ...each, parts: [textPart(" \n"), ...each.parts] } : each
     }),
   }),
-  "empty instructions": (request) => ({ ...request, instructions: [...request.instructions, said("")] }),
+  "empty instructions": (request) => ({ ...request, instructions: [...request.instructions, textPart("")] }),
   "instructions amid the turns": ({ turns, ...request }) => ({
     ...request,
-    turns: [turns.slice(0, -1), turn("instruction", said("now shout")), turns.slice(-1)].flat(),
+    turns: [turns.slice(0, -1), turn("instruction", textPart("now shout")), turns.slice(-1)].flat(),
   }),
   "instructions at the end": ({ turns, ...request }) => ({
     ...request,
-    turns: [...turns, turn("instruction", said("now shout"))],
+    turns: [...turns, turn("instruction", textPart("now shout"))],
   }),
   "each part in a turn of its own": ({ turns, ...request }) => ({
     ...request,
@@ -38,7 +38,7 @@ const ODDITIES: Readonly<Record<string, (request: ChatRequest) => ChatRequest>> 
   }),
   "the assistant begins": ({ turns, ...request }) => ({
     ...request,
-    turns: [turn("assistant", said("How may I help?")), ...turns],
+    turns: [turn("assistant", textPart("How may I help?")), ...turns],
   }),
   "a call begins": ({ turns, tools, ...request }) => {
     const { name = "f" } = tools[0] ?? {}
@@ -47,18 +47,18 @@ const ODDITIES: Readonly<Record<string, (request: ChatRequest) => ChatRequest>> 
       kind: "tool-result",
       callId: "call_first",
       name,
-      parts: [said("done")],
+      parts: [textPart("done")],
       isError: false,
     }
     return { ...request, tools, turns: [turn("assistant", call), turn("user", result), ...turns] }
   },
   "the answer has begun": ({ turns, ...request }) => ({
     ...request,
-    turns: [...turns, turn("assistant", said("The answer is "))],
+    turns: [...turns, turn("assistant", textPart("The answer is "))],
   }),
   "an empty answer": ({ turns, ...request }) => ({
     ...request,
-    turns: [turn("user", said("hi")), turn("assistant", said("")), ...turns],
+    turns: [turn("user", textPart("hi")), turn("assistant", textPart("")), ...turns],
   }),
   "results of nothing": (request) => ({
     ...request,
@@ -71,7 +71,7 @@ const ODDITIES: Readonly<Record<string, (request: ChatRequest) => ChatRequest>> 
     ...request,
     turns: request.turns.map((each) => {
       const answers = each.parts.some(({ kind }) => kind === "tool-result")
-      return answers ? { ...each, parts: [...each.parts, said("and?")] } : each
+      return answers ? { ...each, parts: [...each.parts, textPart("and?")] } : each
     }),
   }),
   "arguments that are no JSON": (request) => ({

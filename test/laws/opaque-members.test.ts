@@ -1,5 +1,5 @@
-// Law: every opaque member of an answer looks as its vendor's own does, so that strict decoders read it and the vendor
-// takes it back, whoever made what is in it.
+// Law: every opaque member of an answer has its vendor's format, so that strict decoders read it and the vendor accepts
+// it back, whatever minter it came from.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
@@ -88,11 +88,11 @@ function faultsIn(protocol: string, events: readonly StreamEvent[]): string[] {
     events.flatMap((event) => mended.push(event)),
   )
   const whole = wholeIn(protocol, restoreResponse(assembleResponse(events), mending))
-  return [whole, ...stream].flatMap((said) => opaqueFaults(protocol, said))
+  return [whole, ...stream].flatMap((body) => opaqueFaults(protocol, body))
 }
 
 describe.each(protocols)("opaque members in %s", (protocol) => {
-  test("of any answer look as the vendor's own", () => {
+  test("opaque members of any answer have the vendor's format", () => {
     fc.assert(
       fc.property(sealedAnswers, (events) => {
         expect(faultsIn(protocol, events)).toEqual([])
@@ -101,14 +101,14 @@ describe.each(protocols)("opaque members in %s", (protocol) => {
     )
   })
 
-  recorded("of every recorded exchange look as the vendor's own", () => {
+  recorded("opaque members of every recorded exchange have the vendor's format", () => {
     const faults = recordedAnswers().flatMap(({ source, events }) =>
       faultsIn(protocol, events).map((fault) => `${source} ${fault}`),
     )
     expect(faults).toEqual([])
   })
 
-  recorded("that the vendor has written itself fit the table", () => {
+  recorded("opaque members in the vendor's own recordings fit the table", () => {
     const faults = vendorAnswers(protocol).flatMap((answer) => opaqueFaults(protocol, answer))
     // Some recorders put words of their own in place of what was there.
     expect(faults.filter((fault) => !/sanitized|capture-id|sig-(?:first|second)/.test(fault))).toEqual([])
@@ -131,16 +131,16 @@ test("no answer ends in a seal, from any provider", () => {
   )
 })
 
-describe("ids of calls in a request", () => {
+describe("call ids in a request", () => {
   const forms = new Map([...codecs.upstream].map(([protocol, { callId }]) => [protocol, callId]))
   const mistral = knownProviders.find(({ id }) => id === "mistral")?.dialects["openai-chat"]?.callId
   if (mistral) forms.set("mistral", mistral)
 
-  test("ids of calls in a request are checked for every protocol, and for Mistral", () => {
+  test("call ids in a request are tested for every protocol, and for Mistral", () => {
     expect([...forms.keys()].sort()).toEqual(Object.keys(CALL_IDS).sort())
   })
 
-  test.each([...forms])("look as %s takes them, and name the same call in its result", (protocol, callId) => {
+  test.each([...forms])("call ids fit the format of %s, and name the same call in its result", (protocol, callId) => {
     const format = CALL_IDS[protocol]
     if (!format) throw new Error(`no format for ${protocol}`)
     fc.assert(
@@ -155,10 +155,10 @@ describe("ids of calls in a request", () => {
           },
           { toolName: /^\w+$/, callId },
         )
-        const [called, told] = request.turns.map(({ parts: [part] }) => part)
+        const [called, result] = request.turns.map(({ parts: [part] }) => part)
         const calledId = called?.kind === "tool-call" ? called.id : ""
         expect(fits(calledId, format)).toBe(true)
-        expect(told?.kind === "tool-result" && told.callId).toBe(calledId)
+        expect(result?.kind === "tool-result" && result.callId).toBe(calledId)
       }),
     )
   })

@@ -1,12 +1,12 @@
-// The members of each protocol that only their maker reads, and what they must look like: libraries decode some of them,
-// and vendors refuse others when they come back.
+// The opaque members of each protocol and their formats: libraries decode some of them, and vendors reject others when
+// they return.
 import type { Json } from "../../src/canonical/json.ts"
 import { visitMembers } from "./member-paths.ts"
 
 interface OpaqueFormat {
   readonly pattern: RegExp
   readonly maxLength?: number
-  /** Whether strict decoders of base64 read it: standard alphabet, padding, no bits left over. */
+  /** Whether strict decoders of base64 accept it: standard alphabet, padding, no bits left over. */
   readonly base64?: boolean
 }
 

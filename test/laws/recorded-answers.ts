@@ -1,4 +1,4 @@
-// Recorded answers of real providers as canonical answers, and each of them written for clients of every protocol.
+// Recorded answers of real providers in canonical form, encoded for clients of every protocol.
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
 import type { ChatResponse } from "../../src/canonical/chat/chat-response.ts"
 import type { StreamEvent } from "../../src/canonical/chat/stream-event.ts"
@@ -15,7 +15,7 @@ export interface RecordedAnswer {
   readonly response: ChatResponse
 }
 
-/** The interfaces of the recordings, and the protocol that each of them speaks. */
+/** The interfaces of the recordings, and the protocol of each. */
 export const ENDPOINTS: Readonly<Record<string, string>> = {
   chat: "openai-chat",
   responses: "openai-responses",
@@ -38,11 +38,11 @@ const DECODING = { id: "abcdefghijklmnopqrstuvwx", minter: "minter" }
 
 function readAnswer(recording: RecordedExchange, protocol: string): Omit<RecordedAnswer, "source"> | undefined {
   const codec = codecs.upstream.get(protocol)
-  if (!codec) throw new Error(`nobody reads ${protocol}`)
+  if (!codec) throw new Error(`no decoder for ${protocol}`)
   const text = streamText(recording)
   if (text === undefined) {
     const { body } = recording.response
-    // Messages of OpenAI's threads are recorded beside Anthropic's.
+    // Messages of OpenAI's threads are recorded along with Anthropic's.
     const isAnswer = isObject(body) && body.object !== "thread.message"
     const response = isAnswer ? codec.decodeResponse(body, DECODING) : undefined
     return response && { response, events: eventsOf(response) }
@@ -54,25 +54,25 @@ function readAnswer(recording: RecordedExchange, protocol: string): Omit<Recorde
   return { events, response: assembleResponse(events) }
 }
 
-/** A whole answer as the events of a stream that tells the same. */
+/** A whole answer as the events of an equivalent stream. */
 function eventsOf({ id, candidates, usage }: ChatResponse): StreamEvent[] {
   const events: StreamEvent[] = [{ type: "stream-start", ...(id !== undefined && { id }) }]
   for (const { index: candidate, parts, finish, logprobs } of candidates) {
-    for (const [part, said] of parts.entries()) {
+    for (const [part, content] of parts.entries()) {
       const at = { candidate, part }
-      const sealed = "sealed" in said && said.sealed ? { sealed: said.sealed } : {}
-      if (said.kind === "tool-call") {
-        const { arguments: text, at: _, cacheMark: __, extra: ___, ...start } = said
+      const sealed = "sealed" in content && content.sealed ? { sealed: content.sealed } : {}
+      if (content.kind === "tool-call") {
+        const { arguments: text, at: _, cacheMark: __, extra: ___, ...start } = content
         events.push({ type: "part-start", ...at, start }, { type: "part-delta", ...at, text })
-      } else if (said.kind === "reasoning") {
-        events.push({ type: "part-start", ...at, start: { kind: "reasoning", form: said.form } })
-        events.push({ type: "part-delta", ...at, text: said.text })
-      } else if (said.kind === "text" || said.kind === "refusal") {
-        events.push({ type: "part-start", ...at, start: { kind: said.kind } })
-        events.push({ type: "part-delta", ...at, text: said.text })
-        const citations = said.kind === "text" ? (said.citations ?? []) : []
+      } else if (content.kind === "reasoning") {
+        events.push({ type: "part-start", ...at, start: { kind: "reasoning", form: content.form } })
+        events.push({ type: "part-delta", ...at, text: content.text })
+      } else if (content.kind === "text" || content.kind === "refusal") {
+        events.push({ type: "part-start", ...at, start: { kind: content.kind } })
+        events.push({ type: "part-delta", ...at, text: content.text })
+        const citations = content.kind === "text" ? (content.citations ?? []) : []
         for (const citation of citations) events.push({ type: "part-cite", ...at, citation })
-      } else events.push({ type: "part-start", ...at, start: { kind: "whole", part: said } })
+      } else events.push({ type: "part-start", ...at, start: { kind: "whole", part: content } })
       events.push({ type: "part-end", ...at, ...sealed })
     }
     if (logprobs) events.push({ type: "logprobs", candidate, tokens: logprobs })
@@ -88,17 +88,17 @@ export function encodeContext(): ClientResponseContext {
   return { id: "abcdefghijklmnopqrstuvwx", model: "a/b", ...usual, losses: [] }
 }
 
-/** What a client of this protocol is sent for a whole answer. */
+/** The body that a client of this protocol gets for a whole answer. */
 export function wholeIn(protocol: string, response: ChatResponse): JsonObject {
   const codec = codecs.ingress.get(protocol)
-  if (!codec) throw new Error(`nobody is answered in ${protocol}`)
+  if (!codec) throw new Error(`no encoder for ${protocol}`)
   return JSON.parse(JSON.stringify(codec.encodeResponse(response, encodeContext())))
 }
 
 /** The events that a client of this protocol is sent for a streamed answer. */
 export function streamIn(protocol: string, events: readonly StreamEvent[]): JsonObject[] {
   const writer = codecs.ingress.get(protocol)?.encodeStream(encodeContext())
-  if (!writer) throw new Error(`nobody is answered in ${protocol}`)
+  if (!writer) throw new Error(`no encoder for ${protocol}`)
   const text = [...events.flatMap((event) => writer.push(event)), ...writer.finish()].join("")
   return dataIn(text)
 }
@@ -109,8 +109,8 @@ export function dataIn(text: string): JsonObject[] {
   return [...sse.push(text), ...sse.finish()].flatMap(({ data }) => {
     if (data === undefined || data.trim() === "[DONE]" || data.trim() === "") return []
     try {
-      const said: unknown = JSON.parse(decodeByteText(data))
-      return isObject(said) ? [said] : []
+      const parsed: unknown = JSON.parse(decodeByteText(data))
+      return isObject(parsed) ? [parsed] : []
     } catch {
       // Some recordings end in the midst of an event.
       return []

@@ -1,11 +1,11 @@
-// The checks that requests are held to do find what is wrong.
+// The checks of the laws detect faulty requests.
 import { describe, expect, test } from "bun:test"
 import type { Json, JsonObject } from "../../src/canonical/json.ts"
 import { codecs } from "../../src/protocols.ts"
 import { DescriptionCheck } from "./description-check.ts"
 import { ruleFaults } from "./request-rules.ts"
 
-describe("a description", () => {
+describe("the check by a description", () => {
   const text = { type: "object", required: ["text"], properties: { type: { const: "text" }, text: { type: "string" } } }
   const image = {
     allOf: [
@@ -37,29 +37,31 @@ describe("a description", () => {
     },
   })
   const faults = (value: Json) => check.faults(value, "Request")
-  const said = { type: "text", text: "hi" }
+  const textPart = { type: "text", text: "hi" }
 
   test.each<Json>([
-    { parts: [said] },
-    { parts: [said, { type: "image", url: null }], limit: null, labels: { a: "b" }, free: { any: ["thing"] } },
-  ])("a description finds nothing in %j", (value) => expect(faults(value)).toEqual([]))
+    { parts: [textPart] },
+    { parts: [textPart, { type: "image", url: null }], limit: null, labels: { a: "b" }, free: { any: ["thing"] } },
+  ])("a body that matches the description has no faults: %j", (value) => expect(faults(value)).toEqual([]))
 
   test.each<[fault: string, value: Json]>([
     ["$: parts is missing", {}],
     ["$.parts: must have 1 items at least, but it is []", { parts: [] }],
     ["$.parts[0]: text is missing", { parts: [{ type: "text" }] }],
-    ["$.parts[0].mood: nobody knows it", { parts: [{ ...said, mood: "good" }] }],
-    ["$.parts[0].extra: nobody knows it", { parts: [{ type: "image", url: "u", extra: 1 }] }],
-    ['$.limit: none of the alternatives is "many"', { parts: [said], limit: "many" }],
-    ["$.limit: must be 1 at least, but it is 0", { parts: [said], limit: 0 }],
-    ['$.labels.a: must be 3 characters at most, but it is "long"', { parts: [said], labels: { a: "long" } }],
-    ['$.free: must be "object", but it is []', { parts: [said], free: [] }],
-  ])("a description says %s", (fault, value) => expect(faults(value)).toEqual([fault]))
+    ["$.parts[0].mood: unknown member", { parts: [{ ...textPart, mood: "good" }] }],
+    ["$.parts[0].extra: unknown member", { parts: [{ type: "image", url: "u", extra: 1 }] }],
+    ['$.limit: none of the alternatives is "many"', { parts: [textPart], limit: "many" }],
+    ["$.limit: must be 1 at least, but it is 0", { parts: [textPart], limit: 0 }],
+    ['$.labels.a: must be 3 characters at most, but it is "long"', { parts: [textPart], labels: { a: "long" } }],
+    ['$.free: must be "object", but it is []', { parts: [textPart], free: [] }],
+  ])("a body that does not match the description has the fault %s", (fault, value) =>
+    expect(faults(value)).toEqual([fault]),
+  )
 })
 
 interface RequestCheckCase {
   readonly sound: JsonObject
-  /** What each breaks, by what is changed of the sound one. */
+  /** Changes of the valid request that each break a rule. */
   readonly broken: Readonly<Record<string, JsonObject>>
 }
 
@@ -150,9 +152,9 @@ describe.each([...codecs.upstream.keys()])("the rules of %s", (protocol) => {
   const { sound, broken } = CASES[protocol] ?? { sound: {}, broken: {} }
   const model = protocol === "gemini-generate" ? "gemini-3-pro" : "up-1"
 
-  test("are kept by a sound request", () => expect(ruleFaults(protocol, { body: sound, model })).toEqual([]))
+  test("a valid request breaks no rule", () => expect(ruleFaults(protocol, { body: sound, model })).toEqual([]))
 
-  test.each(Object.keys(broken))("are broken by %s", (name) => {
+  test.each(Object.keys(broken))("a request breaks a rule: %s", (name) => {
     expect(ruleFaults(protocol, { body: { ...sound, ...broken[name] }, model })).not.toEqual([])
   })
 })

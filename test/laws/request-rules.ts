@@ -1,26 +1,29 @@
-// What vendors refuse although their descriptions allow it: rules of order and of measure, each seen in their errors.
+// Rules that vendors enforce although their descriptions do not state them: rules of order and of size, each seen in
+// their errors.
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
 import { breaches } from "../../src/protocols/chat/bedrock-converse/request-rules.fixture.ts"
 import type { UpstreamProtocol } from "../matrix/axes.ts"
+import { upstreamFormats } from "../matrix/upstreams/upstream-formats.ts"
 import { brokenRules } from "../matrix/upstreams/vendor-rules.ts"
-import { voices } from "../matrix/upstreams/voices.ts"
 
-/** What of a request its receiver would refuse; nothing for a sound one. */
+/** The faults for which a receiver would reject a request; empty for a valid one. */
 export function ruleFaults(protocol: string, { body, model }: { body: JsonObject; model: string }): string[] {
-  const voice = voices[protocol as UpstreamProtocol]
-  if (!voice) throw new Error(`no rules are known for ${protocol}`)
-  const heard = voice.heard(body, { model, stream: false })
-  const broken = brokenRules(voice.protocol, { heard, body }).filter((fault) => !isAllowed(fault, { protocol, model }))
+  const format = upstreamFormats[protocol as UpstreamProtocol]
+  if (!format) throw new Error(`no rules are known for ${protocol}`)
+  const received = format.parseRequest(body, { model, stream: false })
+  const broken = brokenRules(format.protocol, { received, body }).filter(
+    (fault) => !isAllowed(fault, { protocol, model }),
+  )
   return [...broken, ...(OWN[protocol]?.(body) ?? [])]
 }
 
-/** What the matrix asks of every cell, and not every model or vendor does. */
+/** Rules of the matrix that not every model or vendor enforces. */
 function isAllowed(fault: string, { protocol, model }: { protocol: string; model: string }): boolean {
-  // Which parts there are the descriptions say, and know more of them.
+  // The descriptions list the kinds of parts, and know more of them.
   if (fault.startsWith("a part it does not know")) return true
   // Only the third generation demands signatures.
   if (fault.endsWith("without a signature")) return !model.startsWith("gemini-3")
-  // Items stand in a row there: each output names its call, and others may stand between.
+  // Items are a flat list there: each output names its call, and other items may be between them.
   if (protocol === "openai-responses") return fault === "a result behind something else"
   return false
 }
@@ -52,7 +55,7 @@ function chatFaults({ messages, tools, response_format }: JsonObject): string[] 
     if (isSilent) faults.push(`a message of ${role} that says nothing`)
     if (tool_calls !== undefined && calls.length === 0) faults.push("an empty list of calls")
   }
-  if (open.size > 0) faults.push("a call that nobody answers")
+  if (open.size > 0) faults.push("a call without a result")
   if (objects(messages).length === 0) faults.push("no messages")
   const { json_schema, type } = isObject(response_format) ? response_format : {}
   if (type === "json_object" && !saysJson(messages)) faults.push("messages without the word JSON")
@@ -83,16 +86,16 @@ function responsesFaults({ input, tools, text }: JsonObject): string[] {
   ]
 }
 
-/** Whoever wants JSON, and has no schema for it, must say the word. */
-function saysJson(said: Json | undefined): boolean {
-  return /json/i.test(JSON.stringify(said ?? ""))
+/** A JSON format without a schema requires the word JSON in the messages. */
+function saysJson(value: Json | undefined): boolean {
+  return /json/i.test(JSON.stringify(value ?? ""))
 }
 
 function emptyList(name: string, value: Json | undefined): string[] {
   return Array.isArray(value) && value.length === 0 ? [`an empty list of ${name}`] : []
 }
 
-/** Where a schema is strict, every object of it is closed and demands all its members. */
+/** In a strict schema, every object is closed and requires all its members. */
 function strictFaults(named: Json | undefined): string[] {
   if (!isObject(named) || named.strict !== true) return []
   return objectSchemas(named.schema ?? named.parameters).flatMap(({ properties, required, additionalProperties }) => {
@@ -176,21 +179,21 @@ const DATA = ["text", "inlineData", "fileData", "functionCall", "functionRespons
 const MORE_DATA = ["codeExecutionResult", "toolCall", "toolResponse"]
 
 function geminiFaults({ contents, systemInstruction, tools }: JsonObject): string[] {
-  const said = objects(contents)
-  const faults = said.length === 0 ? ["no contents"] : emptyList("tools", tools)
-  for (const [index, { role, parts }] of said.entries()) {
+  const turns = objects(contents)
+  const faults = turns.length === 0 ? ["no contents"] : emptyList("tools", tools)
+  for (const [index, { role, parts }] of turns.entries()) {
     if (objects(parts).length === 0) faults.push("a content of nothing")
     if (role !== "user" && role !== "model") faults.push(`a content of ${role}`)
     for (const part of objects(parts)) {
       const kinds = [...DATA, ...MORE_DATA].filter((kind) => part[kind] !== undefined)
       if (kinds.length !== 1) faults.push(`a part of ${Object.keys(part)}`)
-      const before = objects(said[index - 1]?.parts)
+      const before = objects(turns[index - 1]?.parts)
       if (part.functionResponse !== undefined && !before.some(({ functionCall }) => functionCall !== undefined))
-        faults.push("a result that stands not right behind its call")
+        faults.push("a result that does not directly follow its call")
     }
     const calls = objects(parts).some(({ functionCall }) => functionCall !== undefined)
-    if (calls && index > 0 && said[index - 1]?.role !== "user")
-      faults.push("a call that stands not right behind the user")
+    if (calls && index > 0 && turns[index - 1]?.role !== "user")
+      faults.push("a call that does not directly follow the user")
   }
   if (isObject(systemInstruction) && objects(systemInstruction.parts).length === 0) faults.push("no instruction")
   return faults

@@ -1,4 +1,4 @@
-// Law: how often a provider ran its own tools reaches the client, or is named among the losses: whole and streamed.
+// Law: the counts of a provider's own tool runs reach the client or are reported as losses, whole and streamed.
 import { describe, expect, test } from "bun:test"
 import { isObject, type JsonObject } from "../../src/canonical/json.ts"
 import type { Losses } from "../../src/canonical/loss.ts"
@@ -28,42 +28,42 @@ function streamWith(server_tool_use: object): string {
 }
 
 const upstream = codecs.upstream.get("anthropic-messages")
-if (!upstream) throw new Error("nobody reads messages")
+if (!upstream) throw new Error("no decoder for anthropic-messages")
 
-function whole(protocol: string, answer: JsonObject): { said: JsonObject[]; losses: Losses } {
+function whole(protocol: string, answer: JsonObject): { bodies: JsonObject[]; losses: Losses } {
   const response = upstream?.decodeResponse(answer, DECODING)
   const context = encodeContext()
   if (!response) throw new Error("no answer")
-  return { said: [codecs.ingress.get(protocol)?.encodeResponse(response, context) ?? {}], losses: context.losses }
+  return { bodies: [codecs.ingress.get(protocol)?.encodeResponse(response, context) ?? {}], losses: context.losses }
 }
 
-function streamed(protocol: string, text: string): { said: JsonObject[]; losses: Losses } {
+function streamed(protocol: string, text: string): { bodies: JsonObject[]; losses: Losses } {
   const context = encodeContext()
   const decoder = upstream?.decodeStream(DECODING)
   const writer = codecs.ingress.get(protocol)?.encodeStream(context)
   const events = decodeSse()
     .push(text)
     .flatMap((frame) => decoder?.push(frame) ?? [])
-  return { said: dataIn(events.flatMap((event) => writer?.push(event) ?? []).join("")), losses: context.losses }
+  return { bodies: dataIn(events.flatMap((event) => writer?.push(event) ?? []).join("")), losses: context.losses }
 }
 
-const isTold = (said: readonly JsonObject[]) =>
-  said.some(({ usage }) => isObject(usage) && Bun.deepEquals(usage.server_tool_use, COUNTS))
+const showsCounts = (bodies: readonly JsonObject[]) =>
+  bodies.some(({ usage }) => isObject(usage) && Bun.deepEquals(usage.server_tool_use, COUNTS))
 
-describe.each([...codecs.ingress.keys()])("the counts of a provider's tools, in %s", (protocol) => {
+describe.each([...codecs.ingress.keys()])("counts of a provider's tools in %s", (protocol) => {
   const isOwn = protocol === "anthropic-messages"
 
   test.each([
     ["whole", () => whole(protocol, answerWith(COUNTS))],
     ["streamed", () => streamed(protocol, streamWith(COUNTS))],
-  ])("are shown or named as lost, once, in an answer that is %s", (_, read) => {
-    const { said, losses } = read()
+  ])("counts of a provider's tools are shown or reported as a loss, once, in an answer that is %s", (_, read) => {
+    const { bodies, losses } = read()
     const named = losses.filter(({ path }) => path === "usage.server_tool_use")
-    expect([isTold(said), named.length]).toEqual(isOwn ? [true, 0] : [false, 1])
+    expect([showsCounts(bodies), named.length]).toEqual(isOwn ? [true, 0] : [false, 1])
     if (!isOwn) expect(named[0]).toMatchObject({ weight: "hint", how: "dropped" })
   })
 
-  test.each([null, { web_search_requests: 0 }])("that say nothing are not named: %j", (counts) => {
+  test.each([null, { web_search_requests: 0 }])("empty counts of a provider's tools are no loss: %j", (counts) => {
     expect(whole(protocol, answerWith(counts)).losses).toEqual([])
     if (counts) expect(streamed(protocol, streamWith(counts)).losses).toEqual([])
   })

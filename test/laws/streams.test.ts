@@ -1,5 +1,5 @@
-// Laws 2 to 4 across protocols: what is written is read again as it was told, whole or in pieces, in the protocol's own
-// order, and by way of any other.
+// Laws 2 to 4 across protocols: an encoded answer is decoded unchanged, whole or in pieces, in the protocol's order,
+// and through any other protocol.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
@@ -15,11 +15,11 @@ import { decodeSse } from "../../src/transport/streams/sse.ts"
 import { answers, citing, cutAt } from "./answers.ts"
 
 interface StreamTraits {
-  /** What of a stream's frames breaks the protocol's order; it may throw as well. */
+  /** The violations of the protocol's order in a stream's frames; it may throw as well. */
   grammar(frames: readonly string[]): readonly string[]
-  /** Whether there is more than one answer to a request. */
+  /** Whether a request can have more than one answer. */
   readonly several: boolean
-  /** Whether a refusal is told apart from what else is said. */
+  /** Whether a refusal is distinguished from other text. */
   readonly refuses: boolean
 }
 
@@ -29,17 +29,17 @@ const checked = (check: (frames: readonly string[]) => void) => (frames: readonl
   return []
 }
 
-const SAYABLE: Readonly<Record<string, StreamTraits>> = {
+const TRAITS: Readonly<Record<string, StreamTraits>> = {
   "openai-chat": { grammar: checked(checkChat), several: true, refuses: true },
   "openai-responses": { grammar: checked(checkResponses), several: false, refuses: true },
   "anthropic-messages": { grammar: (frames) => grammarFaults(frames.join("")), several: false, refuses: false },
   "gemini-generate": { grammar: breaches, several: true, refuses: false },
 }
 
-function sayableIn(protocol: string): StreamTraits {
-  const sayable = SAYABLE[protocol]
-  if (!sayable) throw new Error(`nobody knows what can be said in ${protocol}`)
-  return sayable
+function traitsOf(protocol: string): StreamTraits {
+  const traits = TRAITS[protocol]
+  if (!traits) throw new Error(`no stream traits for ${protocol}`)
+  return traits
 }
 
 function context(): ClientResponseContext {
@@ -52,77 +52,77 @@ const DECODING = { id: "abcdefghijklmnopqrstuvwx", minter: "minter" }
 
 function write(protocol: string, events: readonly StreamEvent[]): string[] {
   const writer = codecs.ingress.get(protocol)?.encodeStream(context())
-  if (!writer) throw new Error(`nobody is answered in ${protocol}`)
+  if (!writer) throw new Error(`no encoder for ${protocol}`)
   return [...events.flatMap((event) => writer.push(event)), ...writer.finish()]
 }
 
 function read(protocol: string, pieces: readonly string[]): StreamEvent[] {
   const decoder = codecs.upstream.get(protocol)?.decodeStream(DECODING)
-  if (!decoder) throw new Error(`nobody answers in ${protocol}`)
+  if (!decoder) throw new Error(`no decoder for ${protocol}`)
   const sse = decodeSse()
   const frames = [...pieces.flatMap((piece) => sse.push(piece)), ...sse.finish()]
   return [...frames.flatMap((frame) => decoder.push(frame)), ...decoder.finish()]
 }
 
-/** A stream folded. Where there is only one answer, it is that of the first candidate to speak. */
+/** Assembles a stream. With a single answer, it is that of the first candidate in the stream. */
 function foldFor(events: readonly StreamEvent[], { several }: StreamTraits): ChatResponse {
   const whole = assembleResponse(events)
   const first = events.find((event) => "candidate" in event)?.candidate
   return several ? whole : { ...whole, candidates: whole.candidates.filter(({ index }) => index === first) }
 }
 
-/** What of an answer every protocol has words for. */
-function said({ candidates, usage }: ChatResponse, { several, refuses }: StreamTraits) {
+/** The content of an answer that every protocol can express. */
+function contentOf({ candidates, usage }: ChatResponse, { several, refuses }: StreamTraits) {
   const { input = 0, cacheRead = 0, cacheWrite = 0, output = 0, reasoning = 0 } = usage ?? {}
   return {
-    candidates: (several ? candidates : candidates.slice(0, 1)).map((each) => saidBy(each, refuses)),
+    candidates: (several ? candidates : candidates.slice(0, 1)).map((each) => candidateContent(each, refuses)),
     usage: { read: input + cacheRead + cacheWrite, cached: cacheRead, written: output + reasoning },
   }
 }
 
-function saidBy({ parts, finish }: ResponseCandidate, refuses: boolean) {
-  const told = { text: "", refusal: "", reasoning: "" }
+function candidateContent({ parts, finish }: ResponseCandidate, refuses: boolean) {
+  const texts = { text: "", refusal: "", reasoning: "" }
   const calls: unknown[] = []
   for (const part of parts) {
     if (part.kind === "tool-call") calls.push({ id: part.id, name: part.name, input: JSON.parse(part.arguments) })
-    else if (part.kind === "text" || part.kind === "reasoning") told[part.kind] += part.text.replaceAll("\n", "")
-    else if (part.kind === "refusal") told[refuses ? "refusal" : "text"] += part.text
+    else if (part.kind === "text" || part.kind === "reasoning") texts[part.kind] += part.text.replaceAll("\n", "")
+    else if (part.kind === "refusal") texts[refuses ? "refusal" : "text"] += part.text
   }
-  return { ...told, calls, finish: endOf(finish?.reason, calls.length > 0) }
+  return { ...texts, calls, finish: endOf(finish?.reason, calls.length > 0) }
 }
 
-/** Each source once: some protocols list them apart from what is said. */
+/** Each source once: some protocols list them separately from the text. */
 function citedIn({ candidates: [answer] }: ChatResponse): string[] {
   const citations = answer?.parts.flatMap((part) => (part.kind === "text" ? (part.citations ?? []) : [])) ?? []
   return [...new Set(citations.map(({ url, title }) => `${title} at ${url}`))]
 }
 
-/** As much as every protocol tells of why an answer ended. */
+/** The finish reason as far as every protocol distinguishes it. */
 function endOf(reason: string | undefined, calls: boolean): string {
   if (reason === "length") return reason
   if (reason === "filtered" || reason === "refusal") return "filtered"
   return calls ? "tool-calls" : "stop"
 }
 
-const spoken = [...codecs.ingress.keys()]
+const clientProtocols = [...codecs.ingress.keys()]
 
-describe.each(spoken)("a stream in %s", (protocol) => {
-  const sayable = sayableIn(protocol)
+describe.each(clientProtocols)("a stream in %s", (protocol) => {
+  const traits = traitsOf(protocol)
 
-  test("obeys the protocol's order, and is read again as it was told", () => {
+  test("a stream obeys the protocol's order and is decoded to the same answer", () => {
     fc.assert(
       fc.property(answers, (events) => {
         const frames = write(protocol, events)
-        expect(sayable.grammar(frames)).toEqual([])
+        expect(traits.grammar(frames)).toEqual([])
         const back = read(protocol, [frames.join("")])
         expect(back.at(-1)).toEqual({ type: "stream-end" })
-        expect(said(assembleResponse(back), sayable)).toEqual(said(foldFor(events, sayable), sayable))
+        expect(contentOf(assembleResponse(back), traits)).toEqual(contentOf(foldFor(events, traits), traits))
       }),
       { numRuns: 300 },
     )
   })
 
-  test("says the same wherever its bytes are cut", () => {
+  test("a stream is decoded alike at any cut of its bytes", () => {
     fc.assert(
       fc.property(answers, fc.array(fc.nat(), { minLength: 1, maxLength: 4 }), (events, places) => {
         const bytes = write(protocol, events).join("")
@@ -136,7 +136,7 @@ describe.each(spoken)("a stream in %s", (protocol) => {
     )
   })
 
-  test("says what the whole answer would", () => {
+  test("a stream has the same content as the whole answer", () => {
     const { encodeResponse } = codecs.ingress.get(protocol) ?? {}
     const { decodeResponse } = codecs.upstream.get(protocol) ?? {}
     fc.assert(
@@ -145,13 +145,13 @@ describe.each(spoken)("a stream in %s", (protocol) => {
         const whole = body && decodeResponse?.(JSON.parse(JSON.stringify(body)), DECODING)
         if (!whole) throw new Error("it is no answer of the protocol")
         const streamed = assembleResponse(read(protocol, [write(protocol, events).join("")]))
-        expect(said(whole, sayable)).toEqual(said(streamed, sayable))
+        expect(contentOf(whole, traits)).toEqual(contentOf(streamed, traits))
       }),
       { numRuns: 150 },
     )
   })
 
-  test("cites what its last words cite, and so does the whole answer", () => {
+  test("a stream has the citations of its last text, and so does the whole answer", () => {
     const { encodeResponse } = codecs.ingress.get(protocol) ?? {}
     const { decodeResponse } = codecs.upstream.get(protocol) ?? {}
     fc.assert(
@@ -165,17 +165,20 @@ describe.each(spoken)("a stream in %s", (protocol) => {
     )
   })
 
-  test.each(spoken.filter((each) => each !== protocol))("is told again in %s", (other) => {
-    const theirs = sayableIn(other)
-    fc.assert(
-      fc.property(answers, (events) => {
-        const arrived = read(protocol, [write(protocol, events).join("")])
-        const frames = write(other, arrived)
-        expect(theirs.grammar(frames)).toEqual([])
-        const again = assembleResponse(read(other, [frames.join("")]))
-        expect(said(again, theirs)).toEqual(said(foldFor(arrived, theirs), theirs))
-      }),
-      { numRuns: 80 },
-    )
-  })
+  test.each(clientProtocols.filter((each) => each !== protocol))(
+    "a stream is translated into %s without change",
+    (other) => {
+      const theirs = traitsOf(other)
+      fc.assert(
+        fc.property(answers, (events) => {
+          const arrived = read(protocol, [write(protocol, events).join("")])
+          const frames = write(other, arrived)
+          expect(theirs.grammar(frames)).toEqual([])
+          const again = assembleResponse(read(other, [frames.join("")]))
+          expect(contentOf(again, theirs)).toEqual(contentOf(foldFor(arrived, theirs), theirs))
+        }),
+        { numRuns: 80 },
+      )
+    },
+  )
 })

@@ -1,5 +1,4 @@
-// What is sent is valid for its receiver: by what the vendors publish of their interfaces, and by the rules they keep to
-// themselves until one breaks them.
+// Encoded requests are valid for their receiver: by the vendors' published descriptions and by their unwritten rules.
 import { afterAll, describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import type { ChatRequest, ChatSettings } from "../../src/canonical/chat/chat-request.ts"
@@ -19,7 +18,7 @@ const FOR_A_REASON: readonly RegExp[] = [
   // Accounts are shared, and what is stored in one is no caller's alone.
   /references an object in the provider's account/,
   /is stored at another provider|stored elsewhere|does not have/,
-  // Nobody fetches: it is off unless configured.
+  // Fetching is off unless configured.
   /is an audio URL|is a file URL|does not fetch URLs/,
   /does not accept audio|is audio of type|is audio, which|does not accept video|is a video/,
   /has no stop sequences|asks for images|responses are text only|returns text only/,
@@ -28,7 +27,7 @@ const FOR_A_REASON: readonly RegExp[] = [
   /`tools` must be an array|is not a model's name|names no method/,
 ]
 
-/** What a receiver takes though its description has no word for it, and how that is known. */
+/** Members that a receiver accepts although its description lacks them, and the evidence. */
 const WIDER: readonly { readonly fault: RegExp; readonly why: string }[] = [
   {
     fault: /^openresponses\.json \$\.(tools\[\d+\]|text\.format|reasoning\.effort)/,
@@ -36,27 +35,27 @@ const WIDER: readonly { readonly fault: RegExp; readonly why: string }[] = [
   },
   {
     fault:
-      /^openresponses\.json \$\.input\[\d+\]\.(type: .*"mcp_call"$|(server_label|name|arguments|output|error): nobody)/,
+      /^openresponses\.json \$\.input\[\d+\]\.(type: .*"mcp_call"$|(server_label|name|arguments|output|error): unknown member)/,
     why: "it describes what all of its implementers share; OpenAI itself takes calls of remote servers' tools back",
   },
   {
-    fault: /^anthropic\.json \$\.mcp_servers: nobody knows it/,
+    fault: /^anthropic\.json \$\.mcp_servers: unknown member/,
     why: "it describes what needs no beta header; remote servers are sent with theirs, and recordings have them",
   },
   {
     fault: /^openai\.yaml \$\.input\[\d+\]\.content\[\d+\]: none of the alternatives is \{"type":"output_text"/,
-    why: "OpenAI's own agent sends what the assistant said like this, without an id; no recording here shows it",
+    why: "OpenAI's own agent sends the assistant's messages like this, without an id; no recording here shows it",
   },
 ]
 
-/** Faults of ours that are known and stand: each is to be mended, and its line to go. */
+/** Known faults of the gateway: each is to be fixed, and its line removed. */
 const STANDING: readonly RegExp[] = []
 
 const EXEMPT = [...WIDER.map(({ fault }) => fault), ...STANDING]
 /** Those that some request needed. */
 const met = new Set<RegExp>()
 
-/** Models by whose names codecs tell what they take. */
+/** Models by whose names codecs choose settings. */
 const MODELS: Readonly<Record<string, readonly string[]>> = {
   "anthropic-messages": ["claude-opus-4-6", "claude-sonnet-4-5"],
   "gemini-generate": ["gemini-3-pro", "gemini-2.5-flash", "gemini-2.0-flash"],
@@ -92,10 +91,10 @@ afterAll(() => {
   for (const [row, count] of [...refusals].sort()) console.log(`${String(count).padStart(5)} refused, ${row}`)
 })
 
-/** Undefined where the caller is told that it cannot be said. */
-function unlessRefused<Said>(protocol: string, say: () => Said): Said | undefined {
+/** Undefined if the request is rejected as inexpressible. */
+function unlessRefused<Result>(protocol: string, encode: () => Result): Result | undefined {
   try {
-    return say()
+    return encode()
   } catch (thrown) {
     if (!(thrown instanceof GatewayError) || thrown.owner !== "caller") throw thrown
     refused(protocol, thrown.message)
@@ -105,7 +104,7 @@ function unlessRefused<Said>(protocol: string, say: () => Said): Said | undefine
 
 type EffortSettings = NonNullable<UpstreamRequestContext["efforts"]>
 
-/** What the catalogue tells of the models that take the most. */
+/** The catalogue's properties of the models that accept the most. */
 const MOST_EFFORTS: Readonly<Record<string, EffortSettings>> = {
   "openai-chat": ["none", "minimal", "low", "medium", "high", "xhigh"],
   "openai-responses": ["none", "minimal", "low", "medium", "high", "xhigh"],
@@ -115,7 +114,7 @@ const MOST_EFFORTS: Readonly<Record<string, EffortSettings>> = {
 
 type EncodeOptions = Omit<UpstreamRequestContext, "losses">
 
-/** What a target may be known to take. */
+/** Properties of a target that the catalogue may know. */
 function contexts(protocol: string): fc.Arbitrary<EncodeOptions> {
   const known = fc.record(
     {
@@ -136,18 +135,18 @@ function contexts(protocol: string): fc.Arbitrary<EncodeOptions> {
   return fc.tuple(always, known).map(([must, may]) => ({ ...must, ...may }) as EncodeOptions)
 }
 
-describe.each([...codecs.upstream])("sent to %s", (protocol, upstream) => {
+describe.each([...codecs.upstream])("a request encoded in %s", (protocol, upstream) => {
   const valid = (request: ChatRequest, context: EncodeOptions): "sent" | "refused" => {
-    const said = unlessRefused(protocol, () =>
+    const body = unlessRefused(protocol, () =>
       upstream.encodeRequest(fitNames(request, upstream).request, { ...context, losses: [] }),
     )
-    if (!said) return "refused"
-    expect(faultsOf(protocol, { body: wired(said), model: context.model })).toEqual([])
+    if (!body) return "refused"
+    expect(faultsOf(protocol, { body: wired(body), model: context.model })).toEqual([])
     return "sent"
   }
   const holds = (request: ChatRequest, context: EncodeOptions) => void valid(request, context)
 
-  test("a conversation is one its receiver takes, and is never refused", () => {
+  test("a conversation is valid for its host and never rejected", () => {
     const plain = fc.property(conversations(), contexts(protocol), (request, context) => {
       expect(valid(request, context)).toBe("sent")
     })
@@ -169,7 +168,7 @@ describe.each([...codecs.upstream])("sent to %s", (protocol, upstream) => {
   })
 })
 
-/** As it arrives: what is undefined does not. */
+/** The body as it arrives, without undefined members. */
 function wired(body: JsonObject): JsonObject {
   return JSON.parse(JSON.stringify(body))
 }
@@ -181,17 +180,17 @@ const pairs = [...codecs.ingress.keys()].flatMap((from) =>
   [...codecs.upstream.keys()].filter((to) => to !== from).map((to) => ({ from, to })),
 )
 
-describe("what real clients sent", () => {
+describe("requests of real clients", () => {
   const all = clientRequests()
 
-  described("is of every protocol that clients speak", () => {
+  described("requests of real clients cover every client protocol", () => {
     for (const from of codecs.ingress.keys()) {
       expect(all.filter(({ protocol }) => protocol === from).length).toBeGreaterThan(80)
     }
   })
 
   for (const { from, to } of pairs) {
-    described(`in ${from} is valid in ${to}, but for what is refused for a reason known before`, () => {
+    described(`a real client's request in ${from} is valid in ${to}, except for known refusals`, () => {
       const wrong = all
         .filter(({ protocol }) => protocol === from)
         .flatMap((request) => translatedFaults(request, to).map((fault) => `${request.source}: ${fault}`))
@@ -200,7 +199,7 @@ describe("what real clients sent", () => {
   }
 })
 
-described("no exemption is without need", () => {
+described("every exemption is needed", () => {
   expect(EXEMPT.filter((pattern) => !met.has(pattern))).toEqual([])
 })
 
@@ -216,9 +215,9 @@ function translatedFaults({ protocol, body, envelope }: ClientRequest, to: strin
   }
   try {
     protocols.find(({ id }) => id === protocol)?.readRequest(body, envelope)
-    const said = translateRequest(body, task, codecs)
-    if ("wanted" in said) throw new Error("the lane needs media and has no fetcher")
-    return faultsOf(to, { body: JSON.parse(said.body), model })
+    const translated = translateRequest(body, task, codecs)
+    if ("wanted" in translated) throw new Error("the lane needs media and has no fetcher")
+    return faultsOf(to, { body: JSON.parse(translated.body), model })
   } catch (thrown) {
     if (!(thrown instanceof GatewayError) || thrown.owner !== "caller") throw thrown
     refused(`${protocol} to ${to}`, thrown.message)

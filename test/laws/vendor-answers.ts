@@ -1,4 +1,4 @@
-// What the vendor of a protocol has answered itself, as recorded: the measure of what is written for its clients.
+// Recorded answers of each protocol's own vendor, which the gateway's answers are compared with.
 import type { JsonObject } from "../../src/canonical/json.ts"
 import { recordings, streamText } from "../conformance/recorded.ts"
 import { dataIn, ENDPOINTS } from "./recorded-answers.ts"

@@ -1,10 +1,10 @@
-// Which members a vendor writes in its answers, and which of them it ever writes as null: read from the table beside.
+// The members that a vendor writes in its answers, and which of them it writes as null: read from vendor-members.txt.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { MemberPaths } from "./member-paths.ts"
 
 export interface VendorMembers {
-  /** What its recorded answers show. */
+  /** Members in its recorded answers. */
   readonly recorded: MemberPaths
   /** That, and what only its descriptions or other hosts of its protocol show. */
   readonly all: MemberPaths

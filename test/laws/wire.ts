@@ -1,5 +1,5 @@
-// Requests that clients really sent, and what their receivers publish of their interfaces: recorded elsewhere and not
-// part of this repository. TRIVIUM_TEST_WIRE names their folder.
+// Requests of real clients and the vendors' published descriptions: recorded elsewhere and not part of this repository.
+// TRIVIUM_TEST_WIRE names their folder.
 import { test } from "bun:test"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -13,7 +13,7 @@ const available = existsSync(join(folder, "specs"))
 if (!available)
   console.warn(`No descriptions at ${folder}: their tests are skipped. Set TRIVIUM_TEST_WIRE to their folder.`)
 
-/** Skipped where nobody has such material at hand. */
+/** Skipped without such material. */
 export const described = test.skipIf(!available)
 
 /** Which schema of which description a request must fit. */
@@ -39,7 +39,7 @@ function checkOf(file: string): DescriptionCheck {
   return check
 }
 
-/** What of a body breaks what its receiver publishes; nothing where nobody has that at hand. */
+/** The faults of a body by its receiver's published description; empty without one. */
 export function descriptionFaults(protocol: string, body: Json): string[] {
   if (!available) return []
   return (DESCRIPTIONS[protocol] ?? []).flatMap(({ file, schema }) =>
@@ -101,9 +101,9 @@ function captured(): ClientRequest[] {
   })
   return sent.flatMap(({ label, client, url, body, body_skeleton }) => {
     const [, protocol] = PATHS.find(([path]) => path.test(String(url))) ?? []
-    const said: unknown = typeof body === "string" && protocol ? JSON.parse(body) : body_skeleton
-    if (protocol === undefined || !isObject(said)) return []
-    return [{ source: String(label ?? client), protocol, body: said, envelope: envelopeOf(protocol, String(url)) }]
+    const content: unknown = typeof body === "string" && protocol ? JSON.parse(body) : body_skeleton
+    if (protocol === undefined || !isObject(content)) return []
+    return [{ source: String(label ?? client), protocol, body: content, envelope: envelopeOf(protocol, String(url)) }]
   })
 }
 

@@ -1,12 +1,12 @@
-// A database that fails when told to: at its n-th statement, a BEGIN and a COMMIT being statements too, once or until it
-// is told otherwise, and before the statement is done or after it.
+// A database that fails on demand: at its n-th statement, including BEGIN and COMMIT, once or until reset, before the
+// statement is executed or after it.
 import { Database } from "bun:sqlite"
 import type { LedgerTable } from "../../src/store/contract.ts"
 import { ledgerTable } from "../../src/store/sqlite/ledger/ledger-table.ts"
 import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 
 class StatementFaults {
-  /** Since it was last told when to fail. */
+  /** Statements since the failure was last set. */
   happened = false
   statements = 0
   private at: number | undefined

@@ -1,8 +1,8 @@
-// A ledger's table that fails when told to: at its n-th call, a commit being the last call of its transaction.
+// A ledger table that fails on demand: at its n-th call, where a commit is the last call of its transaction.
 import { type LedgerTable, StoreError } from "../../src/store/contract.ts"
 
 export class TableFaults {
-  /** Since it was last told when to fail. */
+  /** Calls since the failure was last set. */
   happened = false
   calls = 0
   private at: number | undefined

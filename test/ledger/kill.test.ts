@@ -1,4 +1,4 @@
-// kill -9 at any moment: what the process was told is durable is in the books, and what it left open is ended once.
+// kill -9 at any moment: every entry acknowledged as durable is in the ledger, and every open hold is recovered once.
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -39,7 +39,7 @@ function logged(log: string): string[][] {
   }
 }
 
-test("nothing that was durable is lost, and nothing is charged twice", async () => {
+test("a kill loses no durable entry and charges none twice", async () => {
   const [path, log] = [join(folder, "trivium.db"), join(folder, "log")]
   for (let cycle = 0; cycle < CYCLES; cycle++) {
     await spendAndDie({ store: path, log, runsMs: 20 + 37 * cycle })
@@ -56,10 +56,12 @@ test("nothing that was durable is lost, and nothing is charged twice", async () 
   const ledger = new Ledger({ table: store.ledger })
   ledger.recover()
   expect(await ledger.verify()).toEqual([])
-  const told = logged(log)
-  const held = new Map(told.flatMap(([word, id = "", nano = ""]) => (word === "held" ? [[id, BigInt(nano)]] : [])))
+  const acknowledged = logged(log)
+  const held = new Map(
+    acknowledged.flatMap(([word, id = "", nano = ""]) => (word === "held" ? [[id, BigInt(nano)]] : [])),
+  )
   const settled = new Map(
-    told.flatMap(([word, id = "", nano = ""]) => (word === "settled" ? [[id, BigInt(nano)]] : [])),
+    acknowledged.flatMap(([word, id = "", nano = ""]) => (word === "settled" ? [[id, BigInt(nano)]] : [])),
   )
   expect(settled.size).toBeGreaterThan(CYCLES * 16)
   let recovered = 0

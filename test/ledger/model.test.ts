@@ -1,5 +1,5 @@
-// Whatever is done to the ledger, in whatever order, at once or one by one, with restarts, folds that are cut short, a
-// failing store and a clock that jumps between: it answers and stands as the plain reference does, and its invariants hold.
+// Any sequence of ledger operations, concurrent or not, with restarts, interrupted flushes, a failing store and a
+// jumping clock: the ledger answers as the plain reference does, and its invariants hold.
 import { expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -109,9 +109,9 @@ class LedgerWorld {
     // Something is always written, so that notes are.
     const all = [...both, { real: () => this.ledger.release("nobody"), plain: () => RELEASED }]
     const answers = await Promise.all(all.map(({ real }) => answerOf(real)))
-    const isTold = answers.some((answer) => (answer as { refused?: string })?.refused === "store_unavailable")
-    // A rollback that fails is done later, and nobody has to know.
-    if (faults.happened && isTold) {
+    const isUnavailable = answers.some((answer) => (answer as { refused?: string })?.refused === "store_unavailable")
+    // A rollback that fails is repeated later, unnoticed by callers.
+    if (faults.happened && isUnavailable) {
       const expected = [{ refused: "store_unavailable" }, { refused: "fault" }]
       for (const answer of answers) if (answer !== undefined) expect(expected).toContainEqual(answer as never)
     } else {
@@ -226,7 +226,7 @@ class LedgerWorld {
     expect(await new Ledger({ table: this.store.table, now: () => 0 }).verify()).toEqual([])
   }
 
-  /** What each key used on each day, read in small pages. */
+  /** The usage of each key on each day, read in small pages. */
   private used(): Map<string, ReferenceUsage> {
     const sums = new Map<string, ReferenceUsage>()
     const query = { from: "2026-01-01", to: "2027-12-31", limit: 3 }
@@ -252,7 +252,7 @@ async function answerOf(act: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-test("the ledger does as the reference does", async () => {
+test("the ledger behaves as its reference", async () => {
   const folder = mkdtempSync(join(tmpdir(), "trivium-model-"))
   let runs = 0
   try {

@@ -1,5 +1,5 @@
-// A whole story of holds, extensions, endings and folds on a store that fails at its n-th statement, for every n: each
-// time what failed is told so and has left nothing, and what is done again comes to the same books.
+// A sequence of holds, extensions, settlements and flushes on a store that fails at its n-th statement, for every n: a
+// failed operation reports the failure and leaves nothing, and its retry ends with the same ledger.
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -31,7 +31,7 @@ const fold: LedgerAction = async (_, { table }) => {
   while (table.flush(0));
 }
 
-/** Every one may be done again when it failed; what stands in one list is done in one turn. */
+/** Every operation may be repeated after a failure; those in one list run in one turn. */
 const STORY: readonly (readonly LedgerAction[])[] = [
   [(ledger) => ledger.topUp({ account: "key:k1", amountNano: 1000n, eventId: "e1", at: AT })],
   [(ledger) => ledger.hold(wish("r1", 300n)), (ledger) => ledger.hold(wish("r2", 200n))],
@@ -47,19 +47,19 @@ interface InjectedFailure {
   readonly lasts: boolean
 }
 
-async function tell(path: string, failure?: InjectedFailure) {
+async function runStory(path: string, failure?: InjectedFailure) {
   const store = openFaulty(path)
   const { faults, table } = store
   const ledger = new Ledger({ table, now: () => AT })
   ledger.recover()
   const seen = () => ["key:k1", "revenue", "write-off", "funding"].map((name) => ledger.balance(name))
-  let told = 0
+  let counted = 0
   const mended = <Result>(look: () => Result): Result => {
     const before = faults.statements
     faults.failAt(undefined)
     const result = look()
-    told += before
-    const rest = failure && !failed ? failure.at - told : undefined
+    counted += before
+    const rest = failure && !failed ? failure.at - counted : undefined
     faults.failAt(rest, { lasts: failure?.lasts ?? false })
     return result
   }
@@ -73,12 +73,12 @@ async function tell(path: string, failure?: InjectedFailure) {
       continue
     }
     failed = true
-    for (const result of results) expect(isTold(result)).toBe(true)
+    for (const result of results) expect(isReported(result)).toBe(true)
     expect(mended(seen)).toEqual(before)
     expect(await ledger.verify()).toEqual([])
     for (const act of turn) await act(ledger, store)
   }
-  const statements = told + faults.statements
+  const statements = counted + faults.statements
   faults.failAt(undefined)
   expect(await ledger.verify()).toEqual([])
   const usage = ledger.usage({ from: "2026-11-15", to: "2026-11-15", limit: 10 })
@@ -88,7 +88,7 @@ async function tell(path: string, failure?: InjectedFailure) {
   return { end, failed, statements }
 }
 
-function isTold(result: PromiseSettledResult<unknown>): boolean {
+function isReported(result: PromiseSettledResult<unknown>): boolean {
   if (result.status === "fulfilled") return false
   const { reason } = result
   return reason instanceof StoreError || (reason instanceof GatewayError && reason.code === "store_unavailable")
@@ -100,19 +100,19 @@ test.each([
 ])(
   "a store that fails at its n-th statement, %s, ends with the same ledger as without the failure",
   async (_, lasts) => {
-    const whole = await tell(join(folder, "whole.db"))
+    const whole = await runStory(join(folder, "whole.db"))
     expect(whole.end.receipts.map((receipt) => receipt?.paidNano)).toEqual([390n, 0n, 610n])
     expect(whole.end.usage).toMatchObject([{ requests: 2, paidNano: 1000n }])
     expect(whole.statements).toBeGreaterThan(50)
     for (let at = 0; at < whole.statements; at++) {
-      const { end, failed } = await tell(join(folder, `${at}.db`), { at, lasts })
+      const { end, failed } = await runStory(join(folder, `${at}.db`), { at, lasts })
       expect(failed).toBe(true)
       expect(end).toEqual(whole.end)
     }
   },
 )
 
-test("a fold that is told to have failed and has not is not done again", async () => {
+test("a flush reported as failed that has succeeded is not repeated", async () => {
   let at = 0
   for (let happens = true; happens; at++) {
     const store = openFaulty(join(folder, `done-${at}.db`))
@@ -134,7 +134,7 @@ test("a fold that is told to have failed and has not is not done again", async (
   expect(at).toBeGreaterThan(10)
 })
 
-test("a start that fails at its n-th statement, and is tried again, comes to the same books", async () => {
+test("a start that fails at its n-th statement and is retried ends with the same ledger", async () => {
   const path = join(folder, "left.db")
   const left = openFaulty(path)
   const ledger = new Ledger({ table: left.table, now: () => AT })

@@ -1,5 +1,4 @@
-// The ledger as one would write it who had no crashes, no concurrency and no speed to think of: plain lists, and every
-// sum made anew from them.
+// A plain reference of the ledger, without crashes, concurrency or speed: lists, and every sum computed anew.
 
 import { type Budget, dateOfDay, dayOf, startOfDay, windowOf } from "../../src/ledger/budget.ts"
 import type { HoldRequest, SettledHold } from "../../src/ledger/ledger-rules.ts"
@@ -33,10 +32,10 @@ export function addUsed(
   sums.set(place, { requests, input, paidNano: before.paidNano + used.paidNano })
 }
 
-/** `refused` stands for any GatewayError of that code. */
+/** `refused` means any GatewayError of that code. */
 export type ReferenceAnswer = undefined | boolean | SettledHold | { readonly refused: string }
 
-/** How a request ends that owes nothing. */
+/** The outcome of a request that owes nothing. */
 export const RELEASED: SettledHold = {
   ...{ outcome: "released", chargeNano: 0n, paidNano: 0n, writtenOffNano: 0n, suspendedNano: 0n },
   ...{ owedNano: 0n, returnedNano: 0n },
@@ -52,11 +51,11 @@ interface CarriedOvershoot {
   readonly holder: string
   readonly period: "day" | "week" | "month"
   readonly overshoot: BudgetOvershoot
-  /** Of the periods after it. */
+  /** The budget of the later periods. */
   readonly limitNano: bigint
 }
 
-/** By how much a budget was exceeded, in the last period in which it was. */
+/** The excess of a budget, in the last period in which it was exceeded. */
 interface BudgetOvershoot {
   readonly from: number
   readonly limitNano: bigint
@@ -76,7 +75,7 @@ export class ReferenceLedger {
   readonly floors = new Map<string, bigint | null>()
   readonly holds = new Map<string, ReferenceHold>()
   readonly ended = new Map<string, SettledHold>()
-  /** Requests that have something in suspense, and who paid it. */
+  /** Requests with an amount in suspense, and the account that paid it. */
   readonly suspended = new Map<string, ReferenceHold>()
   private readonly paid: ReferencePayment[] = []
   private readonly overshoots = new Map<string, BudgetOvershoot>()
@@ -92,7 +91,7 @@ export class ReferenceLedger {
     return this.owed.get(account) ?? 0n
   }
 
-  /** What may be spent: nothing where something is owed. */
+  /** The spendable amount: zero if there is a debt. */
   freeOn(account: string): bigint | null {
     const unheld = this.unheldOn(account)
     return unheld !== null && this.owedOn(account) > 0n ? 0n : unheld
@@ -103,7 +102,7 @@ export class ReferenceLedger {
     return floor === null ? null : (this.posted.get(account) ?? 0n) - this.heldOn(account) - floor
   }
 
-  /** As of a day no earlier than any that the key or its tenant has spent on. */
+  /** A day no earlier than any on which the key or its tenant has spent. */
   leftOf(budget: Budget, who: SpendingKey): bigint {
     return this.leftOn(budget, { ...who, at: this.timeOf(who) })
   }
@@ -144,7 +143,7 @@ export class ReferenceLedger {
     return nano
   }
 
-  /** Whether so much does not fit a budget. From then on, what is before the last period does not change any more. */
+  /** Whether the amount exceeds a budget. From then on, amounts before the last period do not change. */
   private exceeds(budgets: readonly Budget[], { who, nano }: { who: SpendingKey; nano: bigint }): boolean {
     return budgets.some((budget) => {
       const { of = "key", period } = budget
@@ -184,7 +183,7 @@ export class ReferenceLedger {
     }
   }
 
-  /** By day, tenant and key; every settled request used one token of input. */
+  /** Usage by day, tenant and key; every settled request used one token of input. */
   used(): Map<string, ReferenceUsage> {
     const sums = new Map<string, ReferenceUsage>()
     for (const { outcome, tenant, keyId, at, nano } of this.paid) {

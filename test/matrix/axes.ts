@@ -1,4 +1,4 @@
-// The three axes of the matrix: who speaks, who is spoken to, and what about.
+// The three axes of the matrix: client protocols, upstream protocols and features.
 
 export const CLIENTS = ["openai-chat", "openai-responses", "anthropic-messages", "gemini-generate"] as const
 export type ClientProtocol = (typeof CLIENTS)[number]
@@ -7,7 +7,7 @@ export const UPSTREAMS = [...CLIENTS, "bedrock-converse"] as const
 export type UpstreamProtocol = (typeof UPSTREAMS)[number]
 
 interface FeatureRules {
-  /** Whether a pair of protocols may refuse it instead of carrying it. */
+  /** Whether a pair of protocols may refuse it instead of supporting it. */
   readonly mayBeRefused: boolean
   /** The clients whose protocol has it, where not all do. */
   readonly clients?: readonly ClientProtocol[]
@@ -42,7 +42,7 @@ export const FEATURES = {
 export type MatrixFeature = keyof typeof FEATURES
 export const FEATURE_NAMES = Object.keys(FEATURES) as MatrixFeature[]
 
-export function isSpokenBy(feature: MatrixFeature, client: ClientProtocol): boolean {
+export function isSupportedBy(feature: MatrixFeature, client: ClientProtocol): boolean {
   const { clients }: FeatureRules = FEATURES[feature]
   return clients?.includes(client) ?? true
 }
@@ -53,7 +53,7 @@ export interface CellName {
   readonly feature: MatrixFeature
 }
 
-/** The model that stands for an upstream, by the name a caller gives it. */
+/** The model of an upstream, by the caller's name for it. */
 export function modelOf(upstream: UpstreamProtocol): string {
   return `matrix/${upstream}`
 }

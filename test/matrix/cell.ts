@@ -1,4 +1,4 @@
-// One cell: a client and an upstream, what they say to each other, and whether both ends saw what was meant.
+// One cell of the matrix: the exchange of one client with one upstream, and the checks of both ends.
 import { isDeepStrictEqual } from "node:util"
 import { type CellName, modelOf } from "./axes.ts"
 import type { MatrixClient } from "./clients/client.ts"
@@ -21,20 +21,20 @@ class StuckExchange extends Error {}
 interface ExchangeScript {
   readonly answer: ScriptedAnswer
   readonly stream: boolean
-  /** Whether something may be lost on the way; else no loss may be told. */
+  /** Whether losses are allowed; otherwise none may be reported. */
   readonly mayLose?: boolean
 }
 
 export interface ExchangeResult {
   readonly reply: ClientReply
-  readonly heard: ReceivedConversation
+  readonly received: ReceivedConversation
   readonly pieces: readonly string[]
 }
 
 export class MatrixCell {
-  /** What was expected and not seen. */
+  /** Expectations that failed. */
   readonly problems: string[] = []
-  /** What a reader of the table should know of a cell that passes. */
+  /** Notes for readers of the table about a cell that passes. */
   readonly notes = new Set<string>()
 
   private readonly client: MatrixClient
@@ -48,39 +48,39 @@ export class MatrixCell {
     this.host = host
   }
 
-  /** Whether nothing is translated: the client's bytes pass. */
+  /** Whether the request is relayed and not translated. */
   get isRelayed(): boolean {
     return this.name.client === this.name.upstream
   }
 
-  /** Says it and is answered, or the cell ends here. */
-  async say(ask: MatrixRequest, saying: ExchangeScript): Promise<ExchangeResult> {
-    const { reply, failure, pieces } = await this.hear(ask, saying)
-    const [heard] = this.host.heard
+  /** Sends the request and returns its answer; any failure ends the cell. */
+  async exchange(ask: MatrixRequest, script: ExchangeScript): Promise<ExchangeResult> {
+    const { reply, failure, pieces } = await this.send(ask, script)
+    const [received] = this.host.received
     if (failure?.status === 400 && failure.code === "unsupported_parameter") {
-      this.seen("requests at the upstream, of a call that is refused", this.host.heard.length).is(0)
+      this.seen("requests at the upstream, of a call that is refused", this.host.received.length).is(0)
       throw new RefusedRequest(failure.message)
     }
     if (failure) throw this.stuck("an answer", `${failure.status ?? "no status"}: ${failure.message}`)
-    if (!reply || !heard) throw this.stuck("a request at the upstream", "none")
+    if (!reply || !received) throw this.stuck("a request at the upstream", "none")
     const { upstream } = this.name
-    this.seen("number of requests at the upstream", this.host.heard.length).is(1)
-    this.seen("model at the upstream", heard.model).is(SERVED[upstream].model)
-    this.seen("stream at the upstream", heard.stream).is(saying.stream)
-    if (saying.stream) this.seen("text in pieces", pieces.join("")).is(reply.text)
-    if (!saying.mayLose && !this.isRelayed) this.seen("losses", reply.losses).is(undefined)
-    return { reply, heard, pieces }
+    this.seen("number of requests at the upstream", this.host.received.length).is(1)
+    this.seen("model at the upstream", received.model).is(SERVED[upstream].model)
+    this.seen("stream at the upstream", received.stream).is(script.stream)
+    if (script.stream) this.seen("text in pieces", pieces.join("")).is(reply.text)
+    if (!script.mayLose && !this.isRelayed) this.seen("losses", reply.losses).is(undefined)
+    return { reply, received, pieces }
   }
 
-  /** Says it, whatever comes of it. */
-  async hear(ask: MatrixRequest, { answer, stream }: ExchangeScript): Promise<ClientOutcome> {
+  /** Sends the request and returns its outcome, a failure included. */
+  async send(ask: MatrixRequest, { answer, stream }: ExchangeScript): Promise<ClientOutcome> {
     this.host.willAnswer(answer)
-    const outcome = await this.client.say(ask, { stream })
+    const outcome = await this.client.send(ask, { stream })
     for (const fault of this.host.faults) this.problems.push(`the upstream got ${fault}`)
     return outcome
   }
 
-  /** What was seen, to be compared with what was meant. */
+  /** An observed value, to be compared with the expected one. */
   seen(what: string, seen: unknown): { is(expected: unknown): void } {
     return {
       is: (expected) => {
@@ -89,13 +89,13 @@ export class MatrixCell {
     }
   }
 
-  /** The answer ended as the client's protocol says it. */
+  /** The answer has the finish reason of the client's protocol. */
   ended({ finish }: ClientReply, ending: FinishKind): void {
     const words = this.client.endings[ending]
     if (!words.includes(finish)) this.problem("finish", { expected: words.join(" or "), seen: finish })
   }
 
-  /** Something was lost on the way, and the header says so. */
+  /** A loss is reported in the header. */
   lost(what: string, { reply: { losses = "" }, as }: { reply: ClientReply; as: RegExp }): void {
     if (!as.test(losses)) this.problem(`${what}, or its loss in the header`, { expected: String(as), seen: losses })
   }
@@ -117,12 +117,12 @@ export class MatrixCell {
   }
 }
 
-/** Without members that are undefined, which JSON does not tell either. */
+/** A value without undefined members, which JSON does not have. */
 function plain(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value))
 }
 
 function shown(value: unknown): string {
-  const said = typeof value === "string" ? value : JSON.stringify(value)
-  return said === undefined || said.length <= 600 ? String(said) : `${said.slice(0, 600)}…`
+  const shown = typeof value === "string" ? value : JSON.stringify(value)
+  return shown === undefined || shown.length <= 600 ? String(shown) : `${shown.slice(0, 600)}…`
 }

@@ -1,9 +1,10 @@
-// What is said in a cell, in no protocol's words: what a client asks and is answered, what an upstream hears and says.
+// The conversation of a cell, in no protocol's form: the client's requests and replies, the upstream's requests and
+// answers.
 
-/** What a driver says with its library. */
+/** A request of a driver. */
 export interface MatrixRequest {
   readonly instructions?: string
-  readonly turns: readonly AskedTurn[]
+  readonly turns: readonly RequestTurn[]
   readonly tools?: readonly MatrixTool[]
   readonly forcedTool?: string
   readonly format?: { readonly name: string; readonly schema: MatrixJson }
@@ -34,12 +35,12 @@ export interface RemoteCall {
   readonly output: string
 }
 
-export type AskedTurn =
+export type RequestTurn =
   | { readonly by: "user"; readonly parts: readonly UserPart[] }
   | { readonly by: "assistant"; readonly text: string }
   /** An earlier answer, in the library's own objects. */
   | { readonly by: "assistant"; readonly echo: unknown }
-  | { readonly by: "tools"; readonly results: readonly AskedResult[] }
+  | { readonly by: "tools"; readonly results: readonly ToolResultInput[] }
 
 export type UserPart =
   | { readonly text: string }
@@ -58,7 +59,7 @@ export interface MatrixTool {
   readonly schema: MatrixJson
 }
 
-export interface AskedResult {
+export interface ToolResultInput {
   readonly call: MatrixToolCall
   readonly text: string
   readonly image?: MediaFile
@@ -71,7 +72,7 @@ export interface MatrixToolCall {
   readonly arguments: MatrixJson
 }
 
-/** What a client's library told of one call; it raised where there is a failure. */
+/** The result of one call in a client's library; it raised if there is a failure. */
 export interface ClientOutcome {
   /** The texts that came one by one, of a stream. */
   readonly pieces: readonly string[]
@@ -82,13 +83,13 @@ export interface ClientOutcome {
 export interface ClientReply {
   readonly text: string
   readonly reasoning: string
-  /** What it says where it will not answer, apart from the text. */
+  /** The text of a refusal, apart from other text. */
   readonly refusal?: string
   readonly calls: readonly MatrixToolCall[]
   readonly remoteCalls?: readonly RemoteCall[]
   /** In the protocol's own word. */
   readonly finish: string
-  /** Which sequence stopped it, where the protocol tells. */
+  /** The matched stop sequence, if the protocol reports it. */
   readonly stopSequence?: string
   readonly usage?: TokenCounts
   /** The model's name in the answer's body. */
@@ -107,7 +108,7 @@ export interface ClientFailure {
   readonly message: string
 }
 
-/** Sums as both ends understand them; what a protocol does not tell is absent. */
+/** Sums with the same meaning at both ends; absent if a protocol does not report them. */
 interface TokenCounts {
   /** Everything read, from a cache or not. */
   readonly input: number
@@ -117,14 +118,14 @@ interface TokenCounts {
   readonly reasoning?: number
 }
 
-/** What an upstream answers. */
+/** An upstream's answer. */
 export interface ScriptedAnswer {
   readonly parts: readonly AnswerPart[]
   readonly finish: FinishKind
   readonly stopSequence?: string
-  /** Some of the prompt was written to a cache, where the protocol tells that. */
+  /** Tokens of the prompt written to a cache, if the protocol reports that. */
   readonly wroteCache?: true
-  /** A stream breaks off behind its text: by an error of the protocol's, or by a connection that closes. */
+  /** A stream breaks off after its text: by an error of the protocol, or by a closed connection. */
   readonly breaks?: "with an error" | "without a word"
 }
 
@@ -136,17 +137,17 @@ export type AnswerPart =
   | { readonly call: MatrixToolCall }
   | { readonly remote: RemoteCall }
 
-/** What Gemini puts on the first call of an answer where no thought was shown, and wants back. */
+/** Gemini's signature on the first call of an answer without a thought, which it expects back. */
 export const UNSEEN_SEAL = "CrYBAR/unseen+thoughtQ=="
 
-/** For what a protocol has no words for: no cell asks it for that. */
+/** For features that a protocol cannot express: no cell requests them. */
 export function unspeakable(part: object): never {
-  throw new Error(`this protocol cannot say ${JSON.stringify(part)}`)
+  throw new Error(`this protocol cannot express ${JSON.stringify(part)}`)
 }
 
 export type FinishKind = "stop" | "stop-sequence" | "length" | "tool-calls" | "refusal"
 
-/** What an upstream reports for every answer. */
+/** The usage that an upstream reports for every answer. */
 export const USAGE = { fresh: 40, cacheRead: 20, visible: 11, reasoning: 6 } as const
 export const OUTPUT_TOKENS = USAGE.visible + USAGE.reasoning
 const CACHE_WRITE = 10
@@ -160,12 +161,12 @@ export function inputOf(answer: ScriptedAnswer): number {
   return USAGE.fresh + USAGE.cacheRead + cacheWriteOf(answer)
 }
 
-/** What a request said, as its receiver reads it. */
+/** A request as its receiver reads it. */
 export interface ReceivedConversation {
   readonly model: string
   readonly stream: boolean
   readonly instructions: string
-  readonly turns: readonly HeardTurn[]
+  readonly turns: readonly ReceivedTurn[]
   readonly tools: readonly MatrixTool[]
   readonly choice: "auto" | "none" | "any" | { readonly tool: string }
   readonly schema?: MatrixJson
@@ -179,12 +180,12 @@ export interface ReceivedConversation {
   readonly servers?: readonly RemoteServer[]
 }
 
-export interface HeardTurn {
+export interface ReceivedTurn {
   readonly by: "user" | "assistant"
-  readonly parts: readonly HeardPart[]
+  readonly parts: readonly ReceivedPart[]
 }
 
-export type HeardPart =
+export type ReceivedPart =
   | { readonly kind: "text"; readonly text: string; readonly seal?: string }
   | { readonly kind: "image" | "document"; readonly media: MediaFile }
   | { readonly kind: "reasoning"; readonly text: string; readonly seal?: string }

@@ -1,14 +1,14 @@
 // The gateway's side of the matrix: a provider and a model for each of the scripted upstreams.
 import { modelOf, UPSTREAMS, type UpstreamProtocol } from "./axes.ts"
 
-/** What proves us to the upstreams: a pair of keys where calls are signed, elsewhere its second alone. */
+/** The gateway's credential at the upstreams: a key pair for signed calls, otherwise its second part. */
 export const CREDENTIAL = { accessKeyId: "AKIDMATRIXMATRIX", secretAccessKey: "matrix-upstream-credential" }
 
 interface UpstreamConfig {
   readonly type: string
   /** The model's name there; protocols with several generations of models go by it. */
   readonly model: string
-  /** What the vendor's own library would be given. */
+  /** The base address of the vendor's own library. */
   baseUrl(origin: string): string
 }
 

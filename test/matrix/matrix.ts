@@ -1,5 +1,5 @@
 // Runs cells, one after the other: an upstream has one answer to give at a time.
-import { type CellName, CLIENTS, FEATURE_NAMES, isSpokenBy, modelOf, UPSTREAMS } from "./axes.ts"
+import { type CellName, CLIENTS, FEATURE_NAMES, isSupportedBy, modelOf, UPSTREAMS } from "./axes.ts"
 import { MatrixCell, RefusedRequest } from "./cell.ts"
 import { cells } from "./cells/cells.ts"
 import { clients } from "./clients/clients.ts"
@@ -10,14 +10,14 @@ export interface CellResult extends CellName {
   readonly status: "passes" | "refused" | "fails"
   /** Why it fails: what was expected, and what was seen. */
   readonly problems: readonly string[]
-  /** What is to be known of one that passes or is refused. */
+  /** Notes about a cell that passes or is refused. */
   readonly notes: readonly string[]
 }
 
 /** Every cell there is, in the order of the tables. */
 export function allCells(): CellName[] {
   return CLIENTS.flatMap((client) =>
-    FEATURE_NAMES.filter((feature) => isSpokenBy(feature, client)).flatMap((feature) =>
+    FEATURE_NAMES.filter((feature) => isSupportedBy(feature, client)).flatMap((feature) =>
       UPSTREAMS.map((upstream) => ({ client, upstream, feature })),
     ),
   )

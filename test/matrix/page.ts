@@ -1,6 +1,6 @@
-// docs/conformance.md: the whole matrix, a table for each protocol that clients speak.
+// docs/conformance.md: the whole matrix, a table for each client protocol.
 import { readFileSync } from "node:fs"
-import { CLIENTS, type ClientProtocol, FEATURE_NAMES, isSpokenBy, UPSTREAMS } from "./axes.ts"
+import { CLIENTS, type ClientProtocol, FEATURE_NAMES, isSupportedBy, UPSTREAMS } from "./axes.ts"
 import type { CellResult } from "./matrix.ts"
 
 export const PAGE = new URL("../../docs/conformance.md", import.meta.url)
@@ -58,7 +58,7 @@ function tableOf(client: ClientProtocol, { results, notes }: PageContent): strin
     )
     return found ? [SYMBOLS[found.status], ...found.notes.map((note) => notes.mark(note))].join(" ") : ""
   }
-  const rows = FEATURE_NAMES.filter((feature) => isSpokenBy(feature, client)).map(
+  const rows = FEATURE_NAMES.filter((feature) => isSupportedBy(feature, client)).map(
     (feature) => `| ${feature} | ${UPSTREAMS.map((upstream) => cellOf(feature, upstream)).join(" | ")} |\n`,
   )
   const rule = `| --- |${UPSTREAMS.map(() => " --- |").join("")}\n`

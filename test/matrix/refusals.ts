@@ -1,5 +1,4 @@
-// The cells that are refused, and why. Written before the cells are run: a cell that is refused and not listed fails,
-// and so does one that is listed and passes.
+// The cells that are refused, and why. An unlisted refusal fails, and so does a listed cell that passes.
 import { type CellName, type ClientProtocol, FEATURES, type MatrixFeature, type UpstreamProtocol } from "./axes.ts"
 
 interface ExpectedRefusal {
@@ -29,12 +28,12 @@ export function refusalOf({ client, upstream, feature }: CellName): ExpectedRefu
       refusal.feature === feature &&
       (refusal.client ?? client) === client &&
       (refusal.upstream ?? upstream) === upstream &&
-      // What a client cannot say, nobody refuses.
+      // A feature that a client cannot express is not refused.
       !(feature === "stop sequence" && client === "openai-responses"),
   )
 }
 
-/** What is listed, and may not be. */
+/** Listed refusals that are not allowed. */
 export function unlawfulRefusals(): readonly string[] {
   return REFUSALS.filter(({ feature }) => !FEATURES[feature].mayBeRefused).map(({ feature }) => feature)
 }

@@ -1,5 +1,5 @@
-// npm run conformance: runs the matrix, prints what fails, and writes docs/conformance.md after a whole run of our own
-// gateway. Ends with 1 where a cell fails.
+// npm run conformance: runs the matrix, prints the failures, and writes docs/conformance.md after a whole run of the
+// project's own gateway. Exits with 1 if a cell fails.
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { type CellName, CLIENTS, FEATURE_NAMES, modelOf, UPSTREAMS, type UpstreamProtocol } from "./axes.ts"
@@ -12,11 +12,11 @@ import { addressesAt, type MatrixStage, startHosts, startStage, stopHosts } from
 const USAGE = `npm run conformance -- [--client PROTOCOL]… [--upstream PROTOCOL]… [--feature NAME]…
   [--base-url URL]… [--key KEY] [--ports N,N,N,N,N] [--upstreams-ready]
 
-Without --base-url it starts our own gateway. With it, another one is asked, with this key: it must know the upstreams
-and models that are printed. OpenAI's library is given URL/v1, Anthropic's URL/anthropic, Google's URL/gemini; where
-another gateway has them elsewhere, say --base-url openai=URL, anthropic=URL, gemini=URL, each as its library wants it.
+Without --base-url it starts its own gateway. With it, another one is tested, with this key: it must know the upstreams
+and models that are printed. OpenAI's library uses URL/v1, Anthropic's URL/anthropic, Google's URL/gemini; for a gateway
+with other paths, give --base-url openai=URL, anthropic=URL, gemini=URL, each in its library's form.
 --ports fixes the upstreams' ports, in the order ${UPSTREAMS.join(", ")}.
---upstreams-ready says that the gateway knows them already; else a line on the standard input does.`
+--upstreams-ready means that the gateway is configured already; otherwise the run waits for a line on standard input.`
 
 const OPTIONS = {
   client: { type: "string", multiple: true },
@@ -82,7 +82,7 @@ async function stageFor(upstreams: readonly UpstreamProtocol[], flags: MatrixFla
   const { gateway, key = "", ports } = flags
   if (!gateway) return startStage(upstreams)
   const hosts = await startHosts(upstreams, ports)
-  console.log("The gateway must know these upstreams, and one model at each:\n")
+  console.log("Configure these upstreams in the gateway, and one model at each:\n")
   for (const [protocol, { origin }] of hosts) {
     const { type, model, baseUrl: address } = SERVED[protocol]
     console.log(`  ${modelOf(protocol)}: ${protocol} (${type}) at ${address(origin)}, there named ${model}`)
@@ -90,13 +90,13 @@ async function stageFor(upstreams: readonly UpstreamProtocol[], flags: MatrixFla
   const { accessKeyId, secretAccessKey } = CREDENTIAL
   console.log(`\nTheir credential is ${secretAccessKey}; Bedrock's access key is ${accessKeyId} with it as secret.\n`)
   if (!flags["upstreams-ready"]) {
-    console.log("Press Enter when it does.")
+    console.log("Press Enter when they are configured.")
     for await (const _ of console) break
   }
   return { gateway, key, hosts, stop: () => stopHosts(hosts) }
 }
 
-function tell(result: CellResult): void {
+function printResult(result: CellResult): void {
   if (result.status !== "fails") return
   console.log(`✗ ${result.client} → ${result.upstream}: ${result.feature}`)
   for (const problem of result.problems) console.log(`    ${problem}`)
@@ -109,7 +109,7 @@ const results: CellResult[] = []
 try {
   for (const cell of cells) {
     const result = await runCell(cell, stage)
-    tell(result)
+    printResult(result)
     results.push(result)
   }
 } finally {

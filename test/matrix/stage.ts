@@ -1,10 +1,10 @@
-// What the cells stand on: the scripted upstreams, and a gateway before them.
+// The stage of the cells: the scripted upstreams behind a gateway.
 import { RunningGateway } from "../stage/gateway.ts"
 import { UPSTREAMS, type UpstreamProtocol } from "./axes.ts"
 import type { GatewayAddress } from "./clients/client.ts"
 import { gatewayConfig } from "./gateway-config.ts"
 import { MatrixHost } from "./upstreams/host.ts"
-import { voices } from "./upstreams/voices.ts"
+import { upstreamFormats } from "./upstreams/upstream-formats.ts"
 
 export interface MatrixStage {
   readonly gateway: GatewayAddress
@@ -20,7 +20,7 @@ export async function startHosts(
 ): Promise<Map<UpstreamProtocol, MatrixHost>> {
   const hosts = new Map<UpstreamProtocol, MatrixHost>()
   for (const protocol of UPSTREAMS.filter((each) => protocols.includes(each))) {
-    hosts.set(protocol, await MatrixHost.start(voices[protocol], ports[UPSTREAMS.indexOf(protocol)]))
+    hosts.set(protocol, await MatrixHost.start(upstreamFormats[protocol], ports[UPSTREAMS.indexOf(protocol)]))
   }
   return hosts
 }

@@ -1,13 +1,13 @@
-// A gateway that passes chat completions on and tells one lie: what a cell must notice.
+// A gateway that relays chat completions with one deliberate fault, which a cell must detect.
 import { modelOf } from "./axes.ts"
 import { CREDENTIAL, SERVED } from "./gateway-config.ts"
 import { addressesAt, type MatrixStage, startHosts, stopHosts } from "./stage.ts"
 
 const PROTOCOL = "openai-chat"
 
-/** What it makes of the request's text, and of the answer's. */
+/** The changed text of the request, and of the answer. */
 export interface GatewayTampering {
-  asked?(request: string): string
+  changeRequest?(request: string): string
   answered?(answer: string): string
   /** Passes the caller's key on instead of its own. */
   readonly leaksKey?: true
@@ -16,7 +16,7 @@ export interface GatewayTampering {
 }
 
 export interface UnfaithfulStage extends MatrixStage {
-  lie: GatewayTampering
+  tampering: GatewayTampering
 }
 
 export async function startUnfaithfulStage(): Promise<UnfaithfulStage> {
@@ -25,22 +25,22 @@ export async function startUnfaithfulStage(): Promise<UnfaithfulStage> {
   const server = Bun.serve({
     port: 0,
     fetch: async (request) => {
-      const { lie } = stage
-      const asked = (await request.text()).replace(modelOf(PROTOCOL), SERVED[PROTOCOL].model)
-      const authorization = lie.leaksKey ? "Bearer key" : `Bearer ${CREDENTIAL.secretAccessKey}`
+      const { tampering } = stage
+      const body = (await request.text()).replace(modelOf(PROTOCOL), SERVED[PROTOCOL].model)
+      const authorization = tampering.leaksKey ? "Bearer key" : `Bearer ${CREDENTIAL.secretAccessKey}`
       const upstream = await fetch(`${origin}/v1/chat/completions`, {
         method: "POST",
         headers: { authorization, "content-type": "application/json" },
-        body: lie.asked?.(asked) ?? asked,
+        body: tampering.changeRequest?.(body) ?? body,
       })
       const { text, broke } = await received(upstream)
       const answer = text.replaceAll(/"model":"[^"]*"/g, `"model":"${modelOf(PROTOCOL)}"`)
-      const whole = (lie.answered?.(answer) ?? answer) + ending({ lie, text, broke })
+      const whole = (tampering.answered?.(answer) ?? answer) + ending({ tampering, text, broke })
       return new Response(whole, { headers: { "content-type": upstream.headers.get("content-type") ?? "" } })
     },
   })
   const stage: UnfaithfulStage = {
-    lie: {},
+    tampering: {},
     gateway: addressesAt(`http://127.0.0.1:${server.port}`),
     key: "key",
     hosts,
@@ -65,8 +65,8 @@ async function received(response: Response): Promise<{ text: string; broke: bool
 const FINISHED =
   'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
-/** How it ends what broke off: with an error, or as if nothing had been. */
-function ending({ lie, text, broke }: { lie: GatewayTampering; text: string; broke: boolean }): string {
-  if (lie.hidesBreaks) return broke || text.includes('{"error"') ? FINISHED : ""
+/** The end of a broken stream: an error, or as if complete. */
+function ending({ tampering, text, broke }: { tampering: GatewayTampering; text: string; broke: boolean }): string {
+  if (tampering.hidesBreaks) return broke || text.includes('{"error"') ? FINISHED : ""
   return broke ? 'data: {"error":{"message":"It broke off.","type":"server_error","param":null,"code":null}}\n\n' : ""
 }

@@ -1,4 +1,4 @@
-// Reading a body that came over the wire without believing in its shape.
+// Reads a received body without trusting its shape.
 
 export type WireMembers = Readonly<Record<string, unknown>>
 
@@ -32,7 +32,7 @@ export function parsed(value: string): unknown {
   }
 }
 
-/** What a data address holds. */
+/** The content of a data URL. */
 export function dataIn(address: string): { mediaType: string; base64: string } {
   const [, mediaType = "", base64 = ""] = /^data:([^;,]*);base64,(.*)$/.exec(address) ?? []
   return { mediaType, base64: base64 === "" ? address : base64 }

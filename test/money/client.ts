@@ -1,4 +1,4 @@
-// A client of each protocol, as plain as can be: it asks one thing, reads the answer or leaves in the midst of it.
+// A plain client of each protocol: sends one request, and reads the answer or leaves in the middle of it.
 
 export const PROTOCOLS = ["openai-chat", "openai-responses", "anthropic-messages", "gemini-generate"] as const
 export type ProtocolName = (typeof PROTOCOLS)[number]
@@ -9,7 +9,7 @@ export interface MoneyRequest {
   readonly protocol: ProtocolName
   readonly model: string
   readonly stream: boolean
-  /** Whether a stream of chat completions shall tell what was used; others always do. */
+  /** Whether a stream of chat completions shall report usage; other protocols always do. */
   readonly usageRequested?: boolean
   readonly text?: string
   readonly maxTokens?: number
@@ -18,7 +18,7 @@ export interface MoneyRequest {
   readonly signal?: AbortSignal
 }
 
-/** What a unary answer, or a whole stream, was. */
+/** The result of a unary answer or of a whole stream. */
 export interface MoneyAnswer {
   readonly status: number
   readonly id: string
@@ -43,7 +43,7 @@ function ask(asking: MoneyRequest): Promise<Response> {
   })
 }
 
-export async function hear(asking: MoneyRequest): Promise<MoneyAnswer> {
+export async function sendRequest(asking: MoneyRequest): Promise<MoneyAnswer> {
   const answer = await ask(asking)
   const { status, headers } = answer
   return {
@@ -55,8 +55,8 @@ export async function hear(asking: MoneyRequest): Promise<MoneyAnswer> {
   }
 }
 
-/** Reads until `enough` has been said, and leaves. */
-export async function hearSome(asking: MoneyRequest, enough: (text: string) => boolean): Promise<MoneyAnswer> {
+/** Reads until `enough` is true, and leaves. */
+export async function readSome(asking: MoneyRequest, enough: (text: string) => boolean): Promise<MoneyAnswer> {
   const leaving = new AbortController()
   const answer = await ask({ ...asking, signal: leaving.signal })
   const { status, headers, body } = answer
@@ -104,10 +104,10 @@ export function usageShown(protocol: ProtocolName, text: string): { input: numbe
   const events = text.startsWith("{")
     ? [text]
     : text.split("\n").flatMap((line) => /^data: ?(\{.*)/.exec(line)?.[1] ?? [])
-  const told = events
+  const usages = events
     .map((event) => usageIn(JSON.parse(event)))
     .filter((usage) => usage !== undefined && usage !== null)
-  const counts = told.at(-1)
+  const counts = usages.at(-1)
   if (!counts) return undefined
   const [input, output] = MEMBERS[protocol].map((name) => counts[name] ?? Number.NaN)
   return { input: input ?? Number.NaN, output: output ?? Number.NaN }
@@ -115,12 +115,12 @@ export function usageShown(protocol: ProtocolName, text: string): { input: numbe
 
 type TokenFigures = Readonly<Record<string, number>>
 
-function usageIn(said: {
+function usageIn(body: {
   usage?: TokenFigures
   usageMetadata?: TokenFigures
   response?: { usage?: TokenFigures }
 }): TokenFigures | undefined {
-  return said.usage ?? said.usageMetadata ?? said.response?.usage
+  return body.usage ?? body.usageMetadata ?? body.response?.usage
 }
 
 const MEMBERS = {

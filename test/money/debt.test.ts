@@ -1,4 +1,5 @@
-// Usage that a provider reports beyond hold and balance: a debt of the key or its tenant, which shuts it until it is paid.
+// Usage that a provider reports above hold and balance: a debt of the key or its tenant, which closes it until it is
+// paid.
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { RunningGateway, runCommand, upstreamConfig } from "../stage/gateway.ts"
 import { completion, ScriptedUpstream } from "../stage/upstream.ts"
@@ -41,7 +42,7 @@ async function own(path: string, key: string): Promise<Record<string, unknown>> 
   return (await answer.json()) as Record<string, unknown>
 }
 
-test("shuts a key with a balance of its own until a top-up has paid it", async () => {
+test("a debt closes a key with its own balance until a top-up has paid it", async () => {
   const { id, key } = await make("/admin/v1/keys", { name: "poor", balance: "0.0002" })
   expect(await own("/v1/key", key)).not.toHaveProperty("debt")
   answering(500)
@@ -65,7 +66,7 @@ test("shuts a key with a balance of its own until a top-up has paid it", async (
   expect((await call(key)).status).toBe(200)
 })
 
-test("shuts every key of a tenant whose balance pays, and shows in its list and the metrics", async () => {
+test("a debt closes every key of a tenant whose balance pays, and is shown in its listing and the metrics", async () => {
   await make("/admin/v1/tenants", { name: "acme" })
   await make("/admin/v1/tenants/acme/topup", { usd: "0.0002" })
   const [one, two] = [
@@ -82,7 +83,7 @@ test("shuts every key of a tenant whose balance pays, and shows in its list and 
   expect((await call(two.key)).status).toBe(200)
 })
 
-test("is none where the usage is only estimated: that is written off", async () => {
+test("an estimated usage above the balance is written off and makes no debt", async () => {
   const { key } = await make("/admin/v1/keys", { name: "guess", balance: "0.0002" })
   upstream.script = (_, reply) => reply.json({ ...completion("word ".repeat(400)), usage: undefined })
   const { id, status } = await call(key)
@@ -94,7 +95,7 @@ test("is none where the usage is only estimated: that is written off", async () 
   expect(await own("/v1/key", key)).not.toHaveProperty("debt")
 })
 
-test("of a budget counts against its next period, and is shown as less than nothing now", async () => {
+test("an overspent budget is shown as a negative remainder", async () => {
   const { key } = await make("/admin/v1/keys", { name: "frugal", budgets: { day: "0.0002" } })
   answering(500)
   expect((await call(key)).status).toBe(200)

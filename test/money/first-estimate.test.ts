@@ -1,5 +1,5 @@
-// Tokens that nobody reports are counted here. The counter is loaded on first need and ended when idle; the first count
-// after that is the same as the second, though loading it takes longer than an answer usually waits.
+// The local token counter is loaded on first use and ended when idle; the first count after that equals the second,
+// though loading takes longer than an answer usually waits.
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { completion, ScriptedUpstream } from "../stage/upstream.ts"

@@ -1,14 +1,14 @@
-// A stream's hold grows with it. Where the balance does not cover more, the stream ends with its error frame, and what
-// was delivered is paid.
+// A stream's hold grows with it. If the balance does not cover more, the stream ends with its error frame, and the
+// delivered output is charged.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { nanoOfUsd, usdOfNano } from "../../src/canonical/usd.ts"
 import type { Ledger } from "../../src/ledger/ledger.ts"
 import { eventually } from "../stage/eventually.ts"
-import { hear, type MoneyRequest, PROTOCOLS, type ProtocolName } from "./client.ts"
+import { type MoneyRequest, PROTOCOLS, type ProtocolName, sendRequest } from "./client.ts"
 import { MoneyFixture, modelAt } from "./money-fixture.ts"
 
 let books: MoneyFixture
-/** How long the store takes to answer a request for a larger hold. */
+/** The delay of the store for a larger hold. */
 let extendDelayMs = 0
 
 beforeAll(async () => {
@@ -60,9 +60,9 @@ function asking(protocol: ProtocolName, upstream: ProtocolName, key: string): Mo
   }
 }
 
-/** What is held at first, as a refusal tells it. */
+/** The initial hold, from the refusal's message. */
 async function needed(protocol: ProtocolName, upstream: ProtocolName): Promise<string> {
-  const { text } = await hear(asking(protocol, upstream, (await keyWith("0.000000001")).text))
+  const { text } = await sendRequest(asking(protocol, upstream, (await keyWith("0.000000001")).text))
   return /may cost up to ([\d.]+) USD/.exec(text)?.[1] ?? text
 }
 
@@ -76,11 +76,11 @@ const WAYS = PROTOCOLS.flatMap((protocol, at) =>
 )
 
 describe.each(WAYS)("a stream of $protocol over $upstream", ({ protocol, upstream }) => {
-  test("holds more as it grows, and is paid as used", async () => {
-    // Of the input, a hundred tokens of it; of the output, as much as there is.
+  test("a stream's hold grows with it, and the stream is charged by its usage", async () => {
+    // A hundred tokens of input, and all of the output.
     const key = await keyWith("1")
     const before = leftOf(key.id)
-    const { status, text, id } = await hear(asking(protocol, upstream, key.text))
+    const { status, text, id } = await sendRequest(asking(protocol, upstream, key.text))
     const receipt = await books.receipt(id)
     expect(status).toBe(200)
     expect(text.slice(-1000)).not.toContain("insufficient_balance")
@@ -90,9 +90,9 @@ describe.each(WAYS)("a stream of $protocol over $upstream", ({ protocol, upstrea
     expect((receipt.usage?.output ?? 0) + (receipt.usage?.reasoning ?? 0)).toBeGreaterThan(2900)
   })
 
-  test("ends with its error frame where the balance does not cover more", async () => {
+  test("a stream ends with its error frame if the balance does not cover more", async () => {
     const key = await keyWith(justEnough(await needed(protocol, upstream)))
-    const { status, text, id } = await hear(asking(protocol, upstream, key.text))
+    const { status, text, id } = await sendRequest(asking(protocol, upstream, key.text))
     const receipt = await books.receipt(id)
     expect(status).toBe(200)
     expect(text.slice(-1000)).toContain("The balance or budget ran out while streaming")
@@ -103,21 +103,21 @@ describe.each(WAYS)("a stream of $protocol over $upstream", ({ protocol, upstrea
     expect(receipt.facts.attempts.at(-1)?.error).toBe("insufficient_balance")
   })
 
-  test("is refused at once to a key that never owes, where the balance does not cover all of it", async () => {
+  test("a stream of a key with a strict balance is rejected at once if the balance does not cover all of it", async () => {
     const usd = justEnough(await needed(protocol, upstream))
     const key = await keyWith(usd, { strictBalance: true })
-    const { status, text } = await hear(asking(protocol, upstream, key.text))
+    const { status, text } = await sendRequest(asking(protocol, upstream, key.text))
     expect(status).toBe(403)
     expect(text).toContain(`${usd} USD is left`)
     expect(leftOf(key.id)).toEqual({ free: nanoOfUsd(usd) ?? -1n, held: 0n })
   })
 
-  test("delivers no more than its hold covers while the store is slow to extend it", async () => {
+  test("a stream delivers no more than its hold covers while the store is slow to extend it", async () => {
     const usd = justEnough(await needed(protocol, upstream))
     const key = await keyWith(usd)
     extendDelayMs = 400
     try {
-      const { text, id } = await hear(asking(protocol, upstream, key.text))
+      const { text, id } = await sendRequest(asking(protocol, upstream, key.text))
       const receipt = await books.receipt(id)
       expect(text.slice(-1000)).toContain("The balance or budget ran out while streaming")
       expect(nanoOfUsd(receipt.cost)).toBeLessThanOrEqual(nanoOfUsd(usd) ?? 0n)

@@ -1,5 +1,5 @@
-// A store that takes nothing for a while, at its edges: who administers the gateway meanwhile, and who stops it after.
-// (What callers see of it is the proof's row 20.)
+// A store that fails for a while: administration requests meanwhile, and a stop afterwards. (Callers' requests are in
+// the proof's row 20.)
 import { expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -7,9 +7,9 @@ import { join } from "node:path"
 import { readOfflineLedger } from "../proof/offline-ledger.ts"
 import { canLimit, liftLimit, limitFiles, NOTHING_FITS } from "../proof/store-fault.ts"
 import { RunningGateway } from "../stage/gateway.ts"
-import { hear } from "./client.ts"
+import { sendRequest } from "./client.ts"
 
-test.if(canLimit)("what is administered then is refused as 503 store_unavailable", async () => {
+test.if(canLimit)("an administration request during a store failure is 503 store_unavailable", async () => {
   const gateway = await RunningGateway.start()
   try {
     limitFiles(gateway.pid, NOTHING_FITS)
@@ -21,12 +21,12 @@ test.if(canLimit)("what is administered then is refused as 503 store_unavailable
   }
 })
 
-test.if(canLimit)("what is owed is written before a gateway that is told to stop ends", async () => {
+test.if(canLimit)("a stopping gateway writes its open charges before it ends", async () => {
   const folder = mkdtempSync(join(tmpdir(), "trivium-lost-store-"))
   const dataDir = join(folder, "data")
   const gateway = await RunningGateway.start({ dataDir })
   const { url, key, pid } = gateway
-  const answer = hear({
+  const answer = sendRequest({
     url,
     key,
     protocol: "openai-chat",

@@ -1,4 +1,4 @@
-// A gateway and the simulator behind it, each with its own books: what the one charges and what the other would bill.
+// A gateway and the simulator behind it, each with its own accounts: the gateway's charges and the simulator's bills.
 import type { GatewayOptions } from "../../src/gateway.ts"
 import { SimulatorServer } from "../../src/simulator/server.ts"
 import { ChargeLog } from "../../src/simulator/simulated-charge.ts"
@@ -6,7 +6,7 @@ import { eventually } from "../stage/eventually.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { PROTOCOLS, type ProtocolName } from "./client.ts"
 
-/** In nano-USD for a token: so that what was used can be told from what it cost. */
+/** Prices in nano-USD per token, from which the usage can be derived from the cost. */
 const INPUT_NANO = 1_000_000n
 const OUTPUT_NANO = 1_000n
 
@@ -60,13 +60,13 @@ export class MoneyFixture {
     return answer.status === 200 ? ((await answer.json()) as BookedReceipt) : undefined
   }
 
-  /** What everybody together holds, in nano-USD. */
+  /** The sum of all holds, in nano-USD. */
   get heldNano(): bigint {
     return this.gateway.gateway.keys.tenants.balanceOf("default")?.heldNano ?? 0n
   }
 }
 
-/** The tokens that a cost stands for. */
+/** The tokens of a cost. */
 export function tokensOf(cost: string): { input: number; output: number } {
   const [whole = "0", rest = ""] = cost.split(".")
   const nano = BigInt(whole) * 10n ** 9n + BigInt(rest.padEnd(9, "0"))

@@ -1,5 +1,5 @@
-// A whole exchange over a store that fails at its n-th call, for every n: the caller is answered and charged what the
-// upstream bills, once, or it is told 503 and nobody was called. Whatever happens, the books are sound.
+// A whole exchange over a store that fails at its n-th call, for every n: the caller is answered and charged once as
+// the upstream bills, or gets a 503 without an upstream call. The ledger stays consistent.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,7 +9,7 @@ import type { Store } from "../../src/store/contract.ts"
 import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 import { faultyTable, TableFaults } from "../ledger/faulty-table.ts"
 import { eventually } from "../stage/eventually.ts"
-import { hear, hearSome, type MoneyRequest } from "./client.ts"
+import { type MoneyRequest, readSome, sendRequest } from "./client.ts"
 import { MoneyFixture, modelAt, tokensOf } from "./money-fixture.ts"
 
 /** More calls than an exchange makes. */
@@ -33,7 +33,7 @@ beforeAll(async () => {
       return faulty
     },
   })
-  await hear(asking({ words: "usage-missing" }))
+  await sendRequest(asking({ words: "usage-missing" }))
 })
 afterAll(async () => {
   faults.failAt(undefined)
@@ -57,18 +57,18 @@ interface FailureAnswer {
 /** Fails at each call in turn, until there is none left to fail at. */
 async function atEachCall(
   exchange: () => Promise<FailureAnswer>,
-  check: (told: FailureAnswer, billed: number) => Promise<void>,
+  check: (answer: FailureAnswer, billed: number) => Promise<void>,
 ) {
   for (let call = 0; call < MOST_CALLS; call++) {
     const before = books.bills.charges.length
     faults.failAt(call)
-    const told = await exchange()
+    const answer = await exchange()
     await eventually(() => heldNano() === 0n, { what: `the end of what was held (call ${call})` })
-    await eventually(() => ledger.receipt(told.id) !== undefined || told.status === 503, { what: "the receipt" })
+    await eventually(() => ledger.receipt(answer.id) !== undefined || answer.status === 503, { what: "the receipt" })
     const { happened } = faults
     faults.failAt(undefined)
     expect(await ledger.verify()).toEqual([])
-    await check(told, books.bills.charges.length - before)
+    await check(answer, books.bills.charges.length - before)
     if (!happened) return call
   }
   throw new Error(`an exchange makes more than ${MOST_CALLS} calls`)
@@ -95,25 +95,25 @@ function nanoAsUsd(nano: bigint): string {
 }
 
 describe("a store that fails at its n-th call", () => {
-  test("of a unary exchange", async () => {
-    expect(await atEachCall(() => hear(asking({})), expectPaidOnce)).toBeGreaterThan(3)
+  test("a unary exchange is charged once if the store fails at its n-th call", async () => {
+    expect(await atEachCall(() => sendRequest(asking({})), expectPaidOnce)).toBeGreaterThan(3)
   })
 
-  test("of a stream, which extends its hold", async () => {
-    expect(await atEachCall(() => hear(asking({ stream: true })), expectPaidOnce)).toBeGreaterThan(3)
+  test("a stream that extends its hold is charged once if the store fails at its n-th call", async () => {
+    expect(await atEachCall(() => sendRequest(asking({ stream: true })), expectPaidOnce)).toBeGreaterThan(3)
   })
 
-  test("of an exchange whose attempts all fail", async () => {
+  test("an exchange whose attempts all fail is free if the store fails at its n-th call", async () => {
     const check = async ({ status, id }: FailureAnswer, billed: number) => {
       expect([status, billed]).toEqual([503, 0])
       expect([undefined, "released"]).toContain(ledger.receipt(id)?.outcome)
     }
-    expect(await atEachCall(() => hear(asking({ words: "status-503" })), check)).toBeGreaterThan(3)
+    expect(await atEachCall(() => sendRequest(asking({ words: "status-503" })), check)).toBeGreaterThan(3)
   })
 
-  test("of a stream whose client leaves", async () => {
+  test("a stream whose client leaves is settled if the store fails at its n-th call", async () => {
     const leaves = () =>
-      hearSome(
+      readSome(
         asking({ words: "tokens-per-second-400", stream: true }),
         (text) => text.includes("configure") || text.includes("error"),
       )

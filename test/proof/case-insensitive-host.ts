@@ -3,7 +3,7 @@
 import { type ReceivedRequest, ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { answersAll } from "./model-routes.ts"
 
-/** What the host was made to do by one request. */
+/** The effect of one request on the host. */
 export interface ObeyedMembers {
   readonly model: string
   readonly limit: number
@@ -52,7 +52,7 @@ function obey({ path, body }: ReceivedRequest): ObeyedMembers {
 interface MemberSearch {
   readonly found: { model: string; limit: number; readonly objects: string[]; readonly isGemini: boolean }
   readonly depth: number
-  /** Whether it is where the content-generation protocol has its settings. */
+  /** Whether it is the settings object of the content-generation protocol. */
   readonly isConfig: boolean
 }
 

@@ -1,6 +1,5 @@
-// The negative control: a gateway that looks whether a balance suffices, calls, and books afterwards, as many do. In all
-// else it is the gateway. What the rows on money prove must fail here: check-then-act.ts DATA
-
+// The negative control: a gateway that checks the balance, calls, and books afterwards. In all else it is the gateway.
+// The money rows of the proof must fail here: check-then-act.ts DATA
 import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import { usdOfNano } from "../../src/canonical/usd.ts"
 import { loadConfig } from "../../src/config/load-config.ts"
@@ -14,7 +13,7 @@ type HoldWish = Parameters<ExchangeLedger["hold"]>[0]
 type SettleInput = Parameters<ExchangeLedger["settle"]>[1]
 
 class CheckThenAct implements ExchangeLedger {
-  /** In memory alone: who is killed has forgotten whom it called. */
+  /** In memory only: a killed process loses its record of calls. */
   private readonly open = new Map<string, HoldWish>()
 
   constructor(private readonly ledger: Ledger) {}
@@ -32,8 +31,8 @@ class CheckThenAct implements ExchangeLedger {
     return this.ledger.balance(account)
   }
 
-  leftOf(...asked: Parameters<ExchangeLedger["leftOf"]>) {
-    return this.ledger.leftOf(...asked)
+  leftOf(...input: Parameters<ExchangeLedger["leftOf"]>) {
+    return this.ledger.leftOf(...input)
   }
 
   async extend(): Promise<boolean> {
@@ -51,9 +50,9 @@ class CheckThenAct implements ExchangeLedger {
     return this.ledger.settle(requestId, settlement)
   }
 
-  async release(requestId: string, told?: Parameters<ExchangeLedger["release"]>[1]) {
+  async release(requestId: string, outcome?: Parameters<ExchangeLedger["release"]>[1]) {
     this.open.delete(requestId)
-    return this.ledger.release(requestId, told)
+    return this.ledger.release(requestId, outcome)
   }
 }
 

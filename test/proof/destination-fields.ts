@@ -1,4 +1,4 @@
-// The names under which gateways, proxies and client libraries let a caller say where a request goes, or as whom.
+// The members by which gateways, proxies and client libraries let a caller choose a destination or a credential.
 
 /** Members of a body, as LiteLLM, Portkey, OpenRouter, Vercel, LangChain, Helicone and the vendors' libraries name them. */
 export const MEMBERS = [
@@ -59,7 +59,7 @@ export const MEMBERS = [
   "webhook_url",
 ] as const
 
-/** Where in a body a member may stand. */
+/** The positions of a member in a body. */
 export const PLACES = ["", "provider", "extra_body", "metadata", "litellm_params", "options", "config"] as const
 
 export const HEADERS = [

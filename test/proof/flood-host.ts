@@ -9,7 +9,7 @@ export interface FloodShape {
   readonly first: string
   /** Sent again and again, for as long as the gateway takes it. */
   readonly piece: Buffer
-  /** Where the whole answer comes first and is good all the same. */
+  /** Whether a complete answer comes first and is accepted. */
   readonly isWhole?: boolean
 }
 
@@ -33,7 +33,7 @@ function streams(what: string, text: string): FloodShape[] {
   ]
 }
 
-/** Of one answer, packed, so that little is sent. */
+/** One compressed answer, so that little is sent. */
 function packed(what: string, text: string): FloodShape {
   const piece = gzipSync(Buffer.from(text.repeat(1_000_000)))
   return { what, first: `${STREAM}content-encoding: gzip\r\ncontent-length: ${piece.length}\r\n\r\n`, piece }
@@ -101,7 +101,7 @@ export class FloodHost {
     await new Promise((resolve) => this.server.close(resolve))
   }
 
-  /** The question says which flood it asks for: `flood 3`. */
+  /** The request names its flood: `flood 3`. */
   private pour(socket: Socket, index: number): void {
     const flood = FLOODS[index]
     if (!flood) return void socket.destroy()

@@ -1,19 +1,19 @@
 // The sources that pay for a request: a key's balance, its tenant's balance, a daily budget. Each is created with a given
 // amount and reports its remainder.
 import { nanoOfUsd, usdOfNano } from "../../src/canonical/usd.ts"
-import { hear } from "../money/client.ts"
+import { sendRequest } from "../money/client.ts"
 import type { StagedGateway } from "./other-gateway.ts"
 
 const UNLIMITED_REQUESTS = 1_000_000_000
 
 export interface FundingKind {
   readonly what: string
-  /** How many keys pay from it. */
+  /** The number of keys that pay from it. */
   readonly keys: number
   readonly of: "balance" | "budget"
   /** The code of the refusal when it is empty. */
   readonly code: "insufficient_balance" | "budget_exceeded"
-  /** Of every key. */
+  /** Whether every key has a strict balance. */
   readonly strict?: true
 }
 
@@ -22,8 +22,8 @@ const KEY_BALANCE: FundingKind = { what: "a key's balance", keys: 1, of: "balanc
 export const FUNDING_KINDS: readonly [FundingKind, ...FundingKind[]] = [
   KEY_BALANCE,
   { what: "a tenant's balance, over 50 keys", keys: 50, of: "balance", code: "insufficient_balance" },
-  { what: "a key's budget of a day", keys: 1, of: "budget", code: "budget_exceeded" },
-  { what: "a tenant's budget of a day, over 50 keys", keys: 50, of: "budget", code: "budget_exceeded" },
+  { what: "a key's daily budget", keys: 1, of: "budget", code: "budget_exceeded" },
+  { what: "a tenant's daily budget, over 50 keys", keys: 50, of: "budget", code: "budget_exceeded" },
   { ...KEY_BALANCE, what: "a strict balance", strict: true },
 ]
 
@@ -71,27 +71,27 @@ export class FundingSource {
     return this.keys[turn % this.keys.length]?.key ?? ""
   }
 
-  /** What may still be spent, as its holder is told. */
+  /** The spendable amount, as reported to its holder. */
   async leftNano(): Promise<bigint> {
     const headers = { authorization: `Bearer ${this.key(0)}` }
     const answer = await fetch(`${this.gateway.url}/v1/key`, { headers })
-    const told = (await answer.json()) as { balance: string | null; spending: { remaining: string }[] }
-    const left = this.kind.of === "balance" ? told.balance : told.spending[0]?.remaining
+    const status = (await answer.json()) as { balance: string | null; spending: { remaining: string }[] }
+    const left = this.kind.of === "balance" ? status.balance : status.spending[0]?.remaining
     const size = nanoOfUsd(left?.replace("-", "") ?? "")
-    if (size === undefined) throw new Error(`what is left of ${this.kind.what} is "${left}"`)
+    if (size === undefined) throw new Error(`the remainder of ${this.kind.what} is "${left}"`)
     return left?.startsWith("-") ? -size : size
   }
 }
 
-/** What such a request holds, as a key that has nothing is told. */
+/** The hold of such a request, as reported to a key without funds. */
 export async function holdNano(
   gateway: StagedGateway,
-  { kind: { strict }, ...asked }: { kind: FundingKind; model: string; stream: boolean },
+  { kind: { strict }, ...request }: { kind: FundingKind; model: string; stream: boolean },
 ): Promise<bigint> {
   const funding = await FundingSource.open(gateway, { ...KEY_BALANCE, ...(strict && { strict }) }, 0n)
-  const { text } = await hear({ url: gateway.url, key: funding.key(0), protocol: "openai-chat", ...asked })
+  const { text } = await sendRequest({ url: gateway.url, key: funding.key(0), protocol: "openai-chat", ...request })
   const { neededNano } = parseBalanceRefusal(text)
-  if (neededNano === undefined) throw new Error(`who has nothing was not told what is needed: ${text}`)
+  if (neededNano === undefined) throw new Error(`the refusal of a key without funds names no amount: ${text}`)
   return neededNano
 }
 

@@ -1,4 +1,4 @@
-// One case of the fuzz: what it sends, and what came back. All of it follows from the case's seed and number.
+// One case of the fuzz: its request and its answer. Both follow from the case's seed and number.
 import { protocols } from "../../src/protocols.ts"
 import { decodeSse } from "../../src/transport/streams/sse.ts"
 import { allAdminRoutes } from "../administration/routes.ts"
@@ -16,9 +16,9 @@ export interface FuzzStage {
 
 export interface FuzzCase {
   readonly what: string
-  /** What is sent to the gateway. */
+  /** The bytes sent to the gateway. */
   readonly bytes: Buffer
-  /** What is wrong with what came back; undefined where nothing is. */
+  /** The fault of the answer; undefined if there is none. */
   run(stage: FuzzStage): Promise<string | undefined>
 }
 
@@ -166,7 +166,7 @@ const READING = {
 
 export type StreamEnd = "whole" | "error" | "neither"
 
-/** How a stream that was answered at this path ends, read again. */
+/** Reads the end of a stream answered at this path. */
 export function streamEnd(path: string, text: string): StreamEnd {
   const protocol = protocols.find(({ endpoints }) =>
     endpoints.some(

@@ -1,13 +1,13 @@
-// A provider that lets everybody wait until it is told to answer: so that nothing is settled before all have asked.
+// A provider that answers no call before the test opens it, so that nothing is settled before all calls have arrived.
 import { chunk, completion, DONE, ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
 interface GatedAnswer {
   readonly outputTokens: number
-  /** Of a stream's text; it comes in pieces, with time between them. */
+  /** The length of a stream's text, which is sent in pieces with pauses between them. */
   readonly pieces?: number
 }
 
-/** What every answer is said to have read. */
+/** The input tokens that every answer reports. */
 export const INPUT_TOKENS = 10
 const PIECE_BYTES = 1000
 /** Long enough for what one piece asks of the store to be answered before the next. */
@@ -38,7 +38,7 @@ export class GatedHost {
     this.gate = Promise.withResolvers<void>()
   }
 
-  /** Answers those who wait, and at once whoever comes; with another answer, where one is given. */
+  /** Answers waiting and new calls, with another answer if one is given. */
   open(answer = this.answer): void {
     this.answer = answer
     this.gate.resolve()

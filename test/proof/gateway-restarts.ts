@@ -17,9 +17,9 @@ export interface GatewayRestartOptions {
 }
 
 export class GatewayRestarts {
-  /** Whether a balancer would send requests. */
+  /** Whether a load balancer would send requests. */
   isReady = false
-  /** How each predecessor ended. */
+  /** The end of each predecessor. */
   readonly codes: (number | null)[] = []
   private changes = 0
   private credentials = 0
@@ -48,13 +48,13 @@ export class GatewayRestarts {
     return this.current.url
   }
 
-  /** Changes that took effect, those that were refused, and lines of the log that say something is wrong beside these. */
+  /** Changes applied, changes rejected, and other log lines that report a fault. */
   get seen(): { readonly reloads: number; readonly rejected: number; readonly errors: number } {
     const { "config-reloaded": reloaded, "config-rejected": rejected } = this.logged
     return { reloads: reloaded + this.credentials, rejected, errors: this.errors }
   }
 
-  /** Tells the one that runs to stop, waits until it has, and starts the next. */
+  /** Stops the running gateway, waits until it has ended, and starts the next. */
   async replace(signal: "SIGTERM" | "SIGINT"): Promise<void> {
     const { dataDir, configAt } = this.options
     this.current.signal(signal)
@@ -81,7 +81,7 @@ export class GatewayRestarts {
   private async every(ms: number, act: () => void | Promise<void>): Promise<void> {
     while (!this.isOver) {
       await setTimeout(ms)
-      // Between two gateways there is nobody to be told, and no folder.
+      // Between two gateways there is neither a process nor a folder, and `act` fails.
       await Promise.try(act).catch(() => {})
     }
   }
@@ -94,7 +94,7 @@ export class GatewayRestarts {
     if (isReplaced) renameSync(`${file}.next`, file)
   }
 
-  /** Of a provider that nobody asks: what is built anew is everything. */
+  /** A credential of an unused provider: everything is built anew. */
   private async changeCredential(): Promise<void> {
     const body = JSON.stringify({ api_key: `credential-${this.credentials}` })
     const answer = await this.current.administer("/admin/v1/providers/groq/credential", { method: "PUT", body })

@@ -1,6 +1,5 @@
-// Streams that outgrow what they hold: they go on for as long as more of it can be held, and are cut, with their error
-// frame, where it cannot.
-import { hear, type MoneyAnswer } from "../money/client.ts"
+// Streams that outgrow their hold: they continue while more can be held, and otherwise end with their error frame.
+import { type MoneyAnswer, sendRequest } from "../money/client.ts"
 import { FUNDING_KINDS, FundingSource, holdNano } from "./funding-sources.ts"
 import { MODEL, OUTPUT_NANO, type RaceStage, WORTH } from "./overspend-race.ts"
 
@@ -11,7 +10,7 @@ const FIRST_STEP = 2048
 const LONG_ANSWER = { outputTokens: 3000, pieces: 40 }
 
 export interface StreamGrowth {
-  /** Streams that ended otherwise than what was left for them says. */
+  /** Streams that ended otherwise than their remaining funds require. */
   wrong: number
   cut: number
   readonly fundings: FundingSource[]
@@ -37,7 +36,7 @@ export async function growingAlone(stage: RaceStage): Promise<StreamGrowth> {
   return growth
 }
 
-/** As many at once as can begin, all of which want more than there is. */
+/** As many concurrent streams as can start, all of which need more than the funds. */
 export async function growingTogether(stage: RaceStage): Promise<StreamGrowth> {
   const { gateway, host } = stage
   const growth: StreamGrowth = { wrong: 0, cut: 0, fundings: [] }
@@ -55,7 +54,7 @@ export async function growingTogether(stage: RaceStage): Promise<StreamGrowth> {
 }
 
 function streamOf({ gateway }: RaceStage, funding: FundingSource, turn = 0): Promise<MoneyAnswer> {
-  return hear({ url: gateway.url, key: funding.key(turn), protocol: "openai-chat", model: MODEL, stream: true })
+  return sendRequest({ url: gateway.url, key: funding.key(turn), protocol: "openai-chat", model: MODEL, stream: true })
 }
 
 function endOf({ status, text }: MoneyAnswer): "whole" | "cut" | "neither" {

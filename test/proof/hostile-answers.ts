@@ -1,5 +1,5 @@
-// Answers as no provider should send them: each tells its caller one thing, and tries to leave something on the connection
-// that the next caller would take for its own answer.
+// Hostile answers: each answers its caller and tries to leave bytes on the connection that the next caller would take
+// for its own answer.
 import { deflateRawSync, gzipSync } from "node:zlib"
 import { completion } from "../stage/upstream.ts"
 
@@ -8,7 +8,7 @@ type SocketStep = readonly [afterMs: number, what: string | Buffer | "fin" | "re
 
 export interface HostileAnswer {
   readonly what: string
-  /** `own` is for the caller who asked; `stray` for whoever has the connection next. */
+  /** `own` is for the caller; `stray` for the next user of the connection. */
   steps(own: string, stray: string): readonly SocketStep[]
 }
 
@@ -25,9 +25,9 @@ function answerOf(text: string, { status = "200 OK", more = "" } = {}): string {
 const inChunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
 const chunked = (text: string) => `${inChunk(text)}0\r\n\r\n`
 const CHUNKS = `${OK}${TYPE}transfer-encoding: chunked\r\n`
-/** What a host that never ends would leave to the time-outs. */
+/** The end of a host that would otherwise be left to the time-outs. */
 const END: SocketStep = [300, "fin"]
-/** Later, and still within the second in which a connection is nobody else's. */
+/** Later, and still within the second in which a connection is not handed over. */
 const LATER = [1, 40, 150, 400, 850]
 
 type HostileText = string | ((own: string, stray: string) => string | readonly SocketStep[])
@@ -50,7 +50,7 @@ const headed = (what: string, head: (length: number) => string) =>
 const lengths: readonly HostileAnswer[] = [
   headed("a length that is too short", (length) => `${OK}${TYPE}content-length: ${length - 1}\r\n`),
   headed("a length that is too long", (length) => `${OK}${TYPE}content-length: ${length + 7}\r\n`),
-  headed("a length beside chunks", (length) => `${OK}content-length: ${length}\r\ntransfer-encoding: chunked\r\n`),
+  headed("a length and chunks", (length) => `${OK}content-length: ${length}\r\ntransfer-encoding: chunked\r\n`),
   headed("two lengths", (length) => `${OK}content-length: ${length}\r\ncontent-length: ${length + 1}\r\n`),
   headed("the same length twice", (length) => `${OK}content-length: ${length}\r\ncontent-length: ${length}\r\n`),
   headed("a list of lengths", (length) => `${OK}content-length: ${length}, ${length}\r\n`),

@@ -1,4 +1,4 @@
-// What proves the invariants has to notice when one is broken: sound evidence, spoilt in one place at a time.
+// The checks of the invariants detect a broken one: sound evidence, spoilt in one place at a time.
 import { describe, expect, test } from "bun:test"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import {
@@ -13,8 +13,14 @@ import { isKept } from "./row.ts"
 import type { TracedRequest } from "./traced-requests.ts"
 
 function tracedRequest(name: string, seen: TracedRequest["seen"], stream = false): TracedRequest {
-  const asked = { protocol: "openai-chat", text: "", words: "", upstream: undefined, leavesAfterMs: undefined } as const
-  return { ...asked, name, keyId: `key-${name}`, key: "", stream, seen }
+  const request = {
+    protocol: "openai-chat",
+    text: "",
+    words: "",
+    upstream: undefined,
+    leavesAfterMs: undefined,
+  } as const
+  return { ...request, name, keyId: `key-${name}`, key: "", stream, seen }
 }
 
 function bill(name: string, ended: SimulatedCharge["ended"] = "complete"): SimulatedCharge {
@@ -90,8 +96,8 @@ function broken(evidence: InvariantEvidence): string[] {
   return figures.filter((figure) => !isKept(figure)).map(({ what }) => what.split(",")[0] ?? "")
 }
 
-describe("the invariants of money", () => {
-  test("the invariants of money hold over sound evidence", () => {
+describe("the money invariants", () => {
+  test("the money invariants hold for sound evidence", () => {
     expect(broken(sound)).toEqual([])
     expect(billedUnbooked(sound)).toBe(0)
     expect(recoveredOtherwise(sound)).toEqual([])
@@ -108,35 +114,35 @@ describe("the invariants of money", () => {
     ["a bill without an entry", { ...sound, bills: [...sound.bills, bill("unasked")] }, ["I7"]],
     ["a bill whose hold was released", changed({ kind: "released", amount: 0n, revenue: 0n }), ["I7", "I8"]],
     ["a call that was billed twice", { ...sound, bills: [...sound.bills, bill("killed")] }, ["I7"]],
-    ["a cost that is not the one told", changed({ amount: -COST + 1n, revenue: COST - 1n }), ["I8"]],
+    ["a cost other than the one reported to the caller", changed({ amount: -COST + 1n, revenue: COST - 1n }), ["I8"]],
     ["a whole answer that had to be recovered", changed({ kind: "recovered" }), ["I8"]],
-    ["an entry for who was refused", withEntry(entry("refused", "released")), ["I9"]],
-    ["an entry for who never asked", withEntry(entry("unasked", "settled")), ["I9"]],
-    ["an entry of a key that nobody has", withEntry(entry("nobody", "settled")), ["I9"]],
+    ["an entry for a rejected call", withEntry(entry("refused", "released")), ["I9"]],
+    ["an entry without a call", withEntry(entry("unasked", "settled")), ["I9"]],
+    ["an entry of an unknown key", withEntry(entry("nobody", "settled")), ["I9"]],
     ["a write-off within the hold", changed({ amount: -COST + 1n, writeOff: -1n }), ["I10"]],
     ["a debt within the hold", changed({ amount: -COST + 1n, debt: -1n }), ["I10"]],
     ["a debt that a recovery made", changed({ kind: "recovered", amount: -COST + 1n, debt: -1n }), ["I8", "I10"]],
     ["a write-off that is a credit", changed({ amount: -COST - 1n, writeOff: 1n }), ["I10"]],
     [
-      "what the ledger's own proof finds",
+      "a problem that the ledger's own verification finds",
       { ...sound, books: { ...sound.books, problems: [{ invariant: "I2", what: "It is not." }] } },
       ["I2"],
     ],
   ]
-  test.each(spoilt)("the invariants of money are broken by %s", (_, evidence, names) => {
+  test.each(spoilt)("the money invariants are broken by %s", (_, evidence, names) => {
     expect(broken(evidence)).toEqual(names)
   })
 
-  test("count what was billed and is not in the ledger", () => {
+  test("billed calls that are not in the ledger are counted", () => {
     expect(billedUnbooked(withEntries(sound.books.entries.slice(1)))).toBe(1)
   })
 
-  test("the invariants of money know a budget that was overspent", () => {
+  test("an overspent budget is detected", () => {
     const spent = entry("whole", "settled", { tenant: "frugal-1", amount: -50_000_001n, revenue: 50_000_001n })
     expect(overBudget(withEntry(spent))).toHaveLength(1)
   })
 
-  test("the invariants of money know what was recovered otherwise than as its lower bound and suspense", () => {
+  test("a recovery that is not the lower bound with its suspense is detected", () => {
     const [whole, streamed] = sound.books.entries
     const all = [whole, streamed].flatMap((each) => each ?? [])
     const recovered = (change: Partial<BookedEntry>) => withEntries([...all, entry("killed", "recovered", change)])

@@ -1,5 +1,4 @@
-// The invariants of money, each by its name, over what clients saw, what the upstream has billed, and what the stopped
-// gateway has booked.
+// The money invariants by name, over the clients' answers, the upstream's bills, and the stopped gateway's ledger.
 import { nanoOfUsd } from "../../src/canonical/usd.ts"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import type { BookedEntry, OfflineLedger, OpenHold } from "./offline-ledger.ts"
@@ -10,7 +9,7 @@ export interface InvariantEvidence {
   readonly tracedRequests: readonly TracedRequest[]
   readonly bills: readonly SimulatedCharge[]
   readonly books: OfflineLedger
-  /** What killed processes had left open, before it was recovered. */
+  /** Open holds of killed processes, before their recovery. */
   readonly leftOpen: readonly OpenHold[]
   /** The process ended before its store worked again: what it could not settle had to be recovered. */
   readonly endedUnsettled?: true
@@ -29,7 +28,7 @@ const NAMES: Readonly<Record<string, string>> = {
   I10: "a charge beyond its hold is owed or written off only where nothing is free",
 }
 
-/** What speaks against each invariant. */
+/** The violations of each invariant. */
 function violationsOf(evidence: InvariantEvidence): ReadonlyMap<string, readonly string[]> {
   const { problems } = evidence.books
   const seen = new EvidenceIndex(evidence)
@@ -51,8 +50,8 @@ function violationsOf(evidence: InvariantEvidence): ReadonlyMap<string, readonly
   )
 }
 
-/** One figure for each invariant over all the evidence, and what speaks against it said aloud. */
-export function invariantFigures(evidence: readonly InvariantEvidence[], say: (text: string) => void): ProofFigure[] {
+/** One figure per invariant over all the evidence; violations are printed. */
+export function invariantFigures(evidence: readonly InvariantEvidence[], print: (text: string) => void): ProofFigure[] {
   const found = evidence.map(violationsOf)
   const others = evidence
     .flatMap(({ books }) => books.problems)
@@ -61,22 +60,22 @@ export function invariantFigures(evidence: readonly InvariantEvidence[], say: (t
   return [
     ...Object.entries(NAMES).map(([name, what]) => {
       const violations = found.flatMap((each) => each.get(name) ?? [])
-      return problemFigure(`${name}, ${what}: violations`, { problems: violations, say })
+      return problemFigure(`${name}, ${what}: violations`, { problems: violations, print })
     }),
-    problemFigure("other problems that the ledger's own proof finds", { problems: others, say }),
+    problemFigure("other problems that the ledger's own verification finds", { problems: others, print }),
   ]
 }
 
-/** None may be there; the first of them are said aloud. */
+/** The figure must be zero; the first problems are printed. */
 export function problemFigure(
   what: string,
-  { problems, say }: { problems: readonly string[]; say: (text: string) => void },
+  { problems, print }: { problems: readonly string[]; print: (text: string) => void },
 ): ProofFigure {
-  for (const problem of problems.slice(0, MAX_SAID)) say(`${what}: ${problem}`)
+  for (const problem of problems.slice(0, MAX_PRINTED)) print(`${what}: ${problem}`)
   return { what, seen: problems.length, atMost: 0 }
 }
 
-const MAX_SAID = 5
+const MAX_PRINTED = 5
 
 /** Billed by the upstream, and nowhere in the ledger: what only the upstream's own bill can show. */
 export function billedUnbooked(evidence: InvariantEvidence): number {
@@ -84,7 +83,7 @@ export function billedUnbooked(evidence: InvariantEvidence): number {
   return evidence.bills.filter((bill) => seen.chargesOf(bill.model).length === 0).length
 }
 
-/** What a kill left is the known lower bound, charged, and the rest, in suspense; and the bound is one. */
+/** A killed request is charged the known lower bound, with the rest in suspense; and the bound is a lower one. */
 export function recoveredOtherwise(evidence: InvariantEvidence): string[] {
   return new EvidenceIndex(evidence).recoveredOtherwise()
 }
@@ -123,16 +122,16 @@ class EvidenceIndex {
   unbalanced(): string[] {
     const { entries, postedNano } = this.evidence.books
     const odd = entries.filter((entry) => sumOf(entry) !== 0n).map(({ id }) => `entry ${id} does not sum to zero`)
-    return postedNano === 0n ? odd : [...odd, `all accounts together stand at ${postedNano}`]
+    return postedNano === 0n ? odd : [...odd, `the sum of all accounts is ${postedNano}`]
   }
 
-  /** Over time, as it was booked: what the accounts stand at now is in the ledger's own proof. */
+  /** Checked over time, as booked: the current balances are in the ledger's own verification. */
   belowFloor(): string[] {
     const posted = new Map<string, bigint>()
     return this.evidence.books.entries.flatMap(({ id, account, floor, amount }) => {
-      const stands = (posted.get(account) ?? 0n) + amount
-      posted.set(account, stands)
-      return floor !== null && stands < floor ? [`${account} stood at ${stands} after entry ${id}`] : []
+      const balance = (posted.get(account) ?? 0n) + amount
+      posted.set(account, balance)
+      return floor !== null && balance < floor ? [`${account} was at ${balance} after entry ${id}`] : []
     })
   }
 
@@ -169,9 +168,9 @@ class EvidenceIndex {
       const [bill] = this.bills.get(name) ?? []
       if (this.evidence.endedUnsettled && entry?.kind === "recovered") return []
       const booked = entry?.kind === "settled" ? entry.revenue : undefined
-      const told = stream ? booked : nanoOfUsd(seen.cost ?? "")
-      if (bill && booked !== undefined && booked === told && booked === costOf(bill)) return []
-      return [`${name}: booked ${booked}, told ${told}, billed ${bill && costOf(bill)}, as ${entry?.kind}`]
+      const expected = stream ? booked : nanoOfUsd(seen.cost ?? "")
+      if (bill && booked !== undefined && booked === expected && booked === costOf(bill)) return []
+      return [`${name}: booked ${booked}, reported ${expected}, billed ${bill && costOf(bill)}, as ${entry?.kind}`]
     })
   }
 
@@ -181,11 +180,11 @@ class EvidenceIndex {
     const booked = refused.filter(({ keyId }) => this.entries.has(keyId))
     return [
       ...booked.map(({ name, seen }) => `${name} was ${seen.how} (${seen.status} ${seen.code}) and has an entry`),
-      ...[...this.entries.keys()].filter((key) => !known.has(key)).map((key) => `nobody used the key ${key}`),
+      ...[...this.entries.keys()].filter((key) => !known.has(key)).map((key) => `no request used the key ${key}`),
     ]
   }
 
-  /** What is owed is told apart from what is paid of a debt by its sign. */
+  /** The sign distinguishes a new debt from a payment of one. */
   uncovered(): string[] {
     return this.evidence.books.entries.flatMap(({ id, kind, revenue, suspense, writeOff, debt, held, floor }) => {
       if (writeOff > 0n) return [`entry ${id} gives ${writeOff} back by a write-off`]

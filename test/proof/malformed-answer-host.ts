@@ -37,8 +37,8 @@ interface UnsoundAnswer {
   readonly isStream: boolean
 }
 
-function unsoundAnswer(path: string, asked: string, random: SeededRandom): UnsoundAnswer {
-  const sound = soundAnswer(path, asked)
+function unsoundAnswer(path: string, request: string, random: SeededRandom): UnsoundAnswer {
+  const sound = soundAnswer(path, request)
   const isStream = Array.isArray(sound)
   const failing = random.chance(0.15)
   const status = failing ? random.pick([...STATUSES, ...FAULTS]) : 200
@@ -62,26 +62,26 @@ function unsoundError(random: SeededRandom): Buffer {
 const OTHER_DICE = 0x5bd1e995
 
 export class MalformedAnswerHost {
-  private readonly said = new Map<number, Buffer>()
+  private readonly sentAnswers = new Map<number, Buffer>()
 
   constructor(private readonly seed: number) {}
 
-  /** What was answered in this case, where it was one of those remembered. */
+  /** The answer in this case, if it is still remembered. */
   answerTo(number: number): Buffer | undefined {
-    return this.said.get(number)
+    return this.sentAnswers.get(number)
   }
 
   forget(): void {
-    this.said.clear()
+    this.sentAnswers.clear()
   }
 
-  /** The question says which case it is: `case 17`. */
+  /** The request names its case: `case 17`. */
   readonly script: UpstreamScript = async ({ path, body }, reply) => {
-    const asked = body.toString()
-    const number = Number(/case (\d+)/.exec(asked)?.[1])
+    const request = body.toString()
+    const number = Number(/case (\d+)/.exec(request)?.[1])
     const random = new SeededRandom({ seed: this.seed ^ OTHER_DICE, number })
-    const answer = unsoundAnswer(path, asked, random)
-    this.said.set(number, answer.body)
+    const answer = unsoundAnswer(path, request, random)
+    this.sentAnswers.set(number, answer.body)
     if (answer.isStream) await stream(reply, answer, random)
     else whole(reply, answer, random)
     await Bun.sleep(GONE_MS)

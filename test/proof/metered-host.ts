@@ -10,7 +10,7 @@ import {
 
 export type AnswerShape = "unary" | "stream" | "silent reasoning"
 
-/** What every answer puts out that no limit bounds. */
+/** The output of every answer without a limit. */
 export const ANSWER_TOKENS: Readonly<Record<AnswerShape, number>> = {
   unary: 100_000,
   stream: 20_000,
@@ -41,7 +41,7 @@ export class MeteredHost {
     return this.upstream.stop()
   }
 
-  /** A model's name says how it answers: `unary-7`, `stream-3`, `silent-2`, and `honest-` before it keeps to limits. */
+  /** A model's name sets its answer: `unary-7`, `stream-3`, `silent-2`; with `honest-` it obeys limits. */
   private readonly script: UpstreamScript = async (request, reply) => {
     const body = JSON.parse(request.body.toString()) as Record<string, unknown>
     const model = String(body.model)

@@ -1,4 +1,4 @@
-// Every route that calls a model, generating and counting, with the smallest request it takes and the answer to that.
+// Every route that calls a model, generating and counting, with the smallest request it accepts and the answer to that.
 import type { UpstreamScript } from "../stage/upstream.ts"
 import { chat, dialectAt, geminiEvents, type JsonBody, messages, responses, type WireDialect } from "./wire-dialects.ts"
 
@@ -9,17 +9,17 @@ export interface ModelRoute {
   body(question: string, model: string): JsonBody
 }
 
-function spokenRoute(spoken: WireDialect, streamed: boolean): ModelRoute {
+function routeOf(dialect: WireDialect, streamed: boolean): ModelRoute {
   return {
-    what: streamed ? `${spoken.name}, streamed` : spoken.name,
-    path: (model) => spoken.path(model, streamed),
-    headers: spoken.headers,
-    body: (question, model) => spoken.body(question, { model, streamed }),
+    what: streamed ? `${dialect.name}, streamed` : dialect.name,
+    path: (model) => dialect.path(model, streamed),
+    headers: dialect.headers,
+    body: (question, model) => dialect.body(question, { model, streamed }),
   }
 }
 
 export const MODEL_ROUTES: readonly ModelRoute[] = [
-  ...[chat, responses, messages, geminiEvents].flatMap((each) => [spokenRoute(each, false), spokenRoute(each, true)]),
+  ...[chat, responses, messages, geminiEvents].flatMap((each) => [routeOf(each, false), routeOf(each, true)]),
   {
     what: "embeddings",
     path: () => "/v1/embeddings",
@@ -46,7 +46,7 @@ export const MODEL_ROUTES: readonly ModelRoute[] = [
   },
 ]
 
-/** Models for each kind of them; what `vendorsConfig` has beside its chat model. */
+/** Models of every kind, in addition to the chat model of `vendorsConfig`. */
 export const OTHER_MODELS = `
   - { id: test/vectors, kind: embedding, context_window: 1000,
       pricing: { input: "1", output: "2" }, targets: [{ provider: openai-like, model: upstream-vectors }] }
@@ -60,15 +60,15 @@ const VECTORS = {
   usage: { prompt_tokens: 1, total_tokens: 1 },
 }
 
-/** What a sound provider answers to a request at this path; a stream where it asks for one. */
+/** A sound provider's answer to a request at this path; a stream if requested. */
 export function soundAnswer(path: string, body: string): JsonBody | readonly string[] {
   if (path.endsWith("/embeddings")) return VECTORS
   if (path.endsWith("/images/generations")) return { created: 1, data: [{ b64_json: "AAAA" }] }
   if (path.endsWith("/count_tokens")) return { input_tokens: 5 }
   if (path.endsWith(":countTokens")) return { totalTokens: 5 }
-  const spoken = dialectAt(path)
+  const dialect = dialectAt(path)
   const streamed = path.includes(":stream") || /"stream": ?true/.test(body)
-  return streamed ? spoken.events("one two") : spoken.answer("one two")
+  return streamed ? dialect.events("one two") : dialect.answer("one two")
 }
 
 /** A provider that answers everything well. */

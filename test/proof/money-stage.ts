@@ -1,4 +1,4 @@
-// A gateway and the simulator behind it, each a process of its own, each with its own books.
+// A gateway and the simulator behind it, each a process of its own with its own accounts.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -21,7 +21,7 @@ export class MoneyStage {
     return new MoneyStage(gateway, simulator, folder)
   }
 
-  /** By the answer's own id, which passes through the gateway. */
+  /** Found by the answer's own id, which passes through the gateway. */
   bills(): ReadonlyMap<string, SimulatedCharge> {
     const lines = readFileSync(join(this.folder, "bill.jsonl"), "utf8").split("\n").slice(0, -1)
     return new Map(lines.map((line) => JSON.parse(line) as SimulatedCharge).map((bill) => [bill.id, bill]))
@@ -34,7 +34,7 @@ export class MoneyStage {
     return answer.status === 200 ? ((await answer.json()) as BookedReceipt) : undefined
   }
 
-  /** What is held for requests that are not over, in USD. */
+  /** The sum of open holds, in USD. */
   async held(): Promise<number> {
     const { url, key } = this.gateway
     const answer = await fetch(`${url}/v1/key`, { headers: { authorization: `Bearer ${key}` } })

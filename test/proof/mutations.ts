@@ -1,7 +1,7 @@
-// Sound things made unsound: bytes, JSON, and event streams, with seeded random numbers.
+// Mutations of valid bytes, JSON and event streams, with seeded random numbers.
 import type { SeededRandom } from "./seeded-random.ts"
 
-/** Bytes that mean something to somebody who reads on the way. */
+/** Bytes with a meaning for some parser. */
 const TOKENS = [
   "\u0000",
   "\r\n",
@@ -185,7 +185,7 @@ export function mutateStream(events: readonly string[], random: SeededRandom): B
   return random.chance(0.5) ? mutateBytes(bytes, random) : bytes
 }
 
-/** What an event says, as long as it is JSON. */
+/** The data of an event if it is JSON. */
 function dataOf(event: string): unknown {
   try {
     return JSON.parse(/data: (\{.*\})/.exec(event)?.[1] ?? "")

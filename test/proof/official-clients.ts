@@ -17,7 +17,7 @@ type StreamRead = (question: string) => Promise<string>
 
 export interface StreamReader {
   readonly name: string
-  readonly spoken: WireDialect
+  readonly dialect: WireDialect
   at(address: ClientAddress): StreamRead
 }
 
@@ -36,7 +36,7 @@ function chatReader({ name, OpenAI: Client }: (typeof VERSIONS)[number]): Stream
     const client = new Client({ baseURL: `${url}/v1`, apiKey: key })
     return (question) => read(client, question)
   }
-  return { name: `${name}, chat`, spoken: chat, at }
+  return { name: `${name}, chat`, dialect: chat, at }
 }
 
 function responsesReader({ name, OpenAI: Client }: (typeof VERSIONS)[number]): StreamReader {
@@ -51,7 +51,7 @@ function responsesReader({ name, OpenAI: Client }: (typeof VERSIONS)[number]): S
     const client = new Client({ baseURL: `${url}/v1`, apiKey: key })
     return (question) => read(client, question)
   }
-  return { name: `${name}, responses`, spoken: responses, at }
+  return { name: `${name}, responses`, dialect: responses, at }
 }
 
 function messagesReader({ name, Anthropic: Client }: (typeof ANTHROPIC_VERSIONS)[number]): StreamReader {
@@ -66,7 +66,7 @@ function messagesReader({ name, Anthropic: Client }: (typeof ANTHROPIC_VERSIONS)
     const client = new Client({ apiKey: key, baseURL: `${url}/anthropic` })
     return (question) => read(client, question)
   }
-  return { name, spoken: messages, at }
+  return { name, dialect: messages, at }
 }
 
 function geminiReader({ name, GoogleGenAI: Client }: (typeof GENAI_VERSIONS)[number]): StreamReader {
@@ -79,7 +79,7 @@ function geminiReader({ name, GoogleGenAI: Client }: (typeof GENAI_VERSIONS)[num
     const client = new Client({ apiKey: key, httpOptions: { baseUrl: `${url}/gemini` } })
     return (question) => read(client, question)
   }
-  return { name, spoken: geminiEvents, at }
+  return { name, dialect: geminiEvents, at }
 }
 
 interface GeminiArrayElement {
@@ -87,10 +87,10 @@ interface GeminiArrayElement {
   readonly candidates?: { readonly content: { readonly parts: { readonly text: string }[] } }[]
 }
 
-/** No library reads arrays; whoever does parses them whole, and finds the error as an element. */
+/** No library reads arrays; a client parses them whole, and finds the error as an element. */
 const arrayReader: StreamReader = {
   name: "a reader of arrays",
-  spoken: geminiArray,
+  dialect: geminiArray,
   at: (address) => async (question) => {
     const response = await ask(geminiArray, address, { question, streamed: true })
     const elements = [JSON.parse(await response.text())].flat() as GeminiArrayElement[]

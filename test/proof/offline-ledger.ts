@@ -23,7 +23,7 @@ export interface BookedEntry {
   readonly writeOff: bigint
   /** Below 0: what the account owes from then on; above: what it has paid of that. */
   readonly debt: bigint
-  /** What was held for it; null where that was nothing, or is not known. */
+  /** The hold; null if there was none or it is unknown. */
   readonly held: bigint | null
 }
 
@@ -39,9 +39,9 @@ export interface OpenHold {
 export interface OfflineLedger {
   readonly entries: readonly BookedEntry[]
   readonly holds: readonly OpenHold[]
-  /** Of all accounts together. */
+  /** The sum of all accounts. */
   readonly postedNano: bigint
-  /** What the ledger's own proof finds. */
+  /** The problems that the ledger's own verification finds. */
   readonly problems: readonly { readonly invariant: string; readonly what: string }[]
 }
 
@@ -58,7 +58,7 @@ const POSTED = "SELECT coalesce(sum(posted), 0) AS nano FROM ledger_accounts"
 
 type OfflineAdmin = ReturnType<typeof openAdminService>["adminService"]
 
-/** What an operator does while no gateway runs. */
+/** An operator's action while no gateway runs. */
 export async function withOfflineAdmin<Result>(
   dataDir: string,
   act: (adminService: OfflineAdmin) => Promise<Result>,
@@ -72,7 +72,7 @@ export async function withOfflineAdmin<Result>(
   }
 }
 
-/** As the gateway has left them: whoever opens them for more than reading ends what is still held. */
+/** The state that the gateway left: opening it for writing would recover open holds. */
 export async function readOfflineLedger(dataDir: string): Promise<OfflineLedger> {
   const left = withTables(dataDir, (database) => ({
     entries: database.query<BookedEntry, []>(ENTRIES).all(),

@@ -1,12 +1,12 @@
-// A gateway that users do not start like this: with books that are not the ledger, or under a shell's limits. It tells
-// where it listens in the words of `trivium serve`.
+// A gateway that users do not start like this: with another ledger, or under a shell's limits. It prints its address in
+// the words of `trivium serve`.
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { RunningGateway } from "../stage/gateway.ts"
 
-/** What the rows on money ask of a gateway. */
+/** The part of a gateway that the money rows use. */
 export type StagedGateway = Pick<RunningGateway, "url" | "pid" | "exited" | "administer" | "stop">
 
 export interface GatewayStart {
@@ -51,7 +51,7 @@ export class OtherGateway implements StagedGateway {
     return new OtherGateway(url, output, folder, dataDir, child, exit)
   }
 
-  /** Of the process that was started; one that starts another in its turn has to put it in its own place. */
+  /** The pid of the started process; one that starts another must replace itself with it. */
   get pid(): number {
     return this.child.pid ?? 0
   }
@@ -73,8 +73,8 @@ export class OtherGateway implements StagedGateway {
   }
 }
 
-function addressIn(said: string, what: "listening" | "administration"): string {
-  return new RegExp(`^${what} on (\\S+)$`, "m").exec(said)?.[1] ?? ""
+function addressIn(output: string, what: "listening" | "administration"): string {
+  return new RegExp(`^${what} on (\\S+)$`, "m").exec(output)?.[1] ?? ""
 }
 
 /** Ends it as nothing can be prepared for, and leaves only its data folder. */

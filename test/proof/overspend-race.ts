@@ -1,31 +1,32 @@
-// One race: many requests at once on a funding source that is worth ten of them; then, of what is left, one after the other.
-import { hear, type MoneyAnswer } from "../money/client.ts"
+// One race: many concurrent requests on a funding source that covers ten of them; then single requests on the
+// remainder.
+import { type MoneyAnswer, sendRequest } from "../money/client.ts"
 import { eventually } from "../stage/eventually.ts"
 import { type FundingKind, FundingSource, holdNano, parseBalanceRefusal } from "./funding-sources.ts"
 import { type GatedHost, INPUT_TOKENS } from "./gated-host.ts"
 import type { StagedGateway } from "./other-gateway.ts"
 
 export const MODEL = "test/model"
-export const ASKED_AT_ONCE = 500
-/** So many holds fit into a funding source, and half of one more. */
+export const CONCURRENT_CALLS = 500
+/** The number of holds that fit into a funding source, with half of one more. */
 export const WORTH = 10n
 /** In nano-USD for a token. */
 const INPUT_NANO = 1000n
 export const OUTPUT_NANO = 2000n
-/** What an answer uses: less than is held for it. */
+/** The usage of an answer: less than its hold. */
 export const OUTPUT_TOKENS = 1500
 const COST_NANO = INPUT_NANO * BigInt(INPUT_TOKENS) + OUTPUT_NANO * BigInt(OUTPUT_TOKENS)
 const WATCH_MS = 1
-const ALL_ASKED_MS = 30_000
-const MAX_SAID = 3
+const ALL_SENT_MS = 30_000
+const MAX_PRINTED = 3
 
 export interface RaceStage {
   readonly gateway: StagedGateway
   readonly host: GatedHost
-  readonly say: (text: string) => void
+  readonly print: (text: string) => void
 }
 
-/** What was seen in all races together. */
+/** The sums of all races. */
 export class RaceTally {
   races = 0
   /** Requests that were let in although nothing was left for them, or kept out although it was. */
@@ -43,7 +44,7 @@ export class RaceTally {
 interface RaceOptions {
   readonly kind: FundingKind
   readonly stream: boolean
-  /** Whether nobody is answered before all have asked; else answers are paid for while others still ask. */
+  /** Whether no call is answered before all have arrived; otherwise answers are settled while others arrive. */
   readonly gated: boolean
   readonly tally: RaceTally
 }
@@ -74,26 +75,26 @@ export class OverspendRace {
     const more = await this.oneByOne(this.funding.worthNano - BigInt(admitted) * COST_NANO)
     await watching.stop()
     tally.races++
-    const how = `${stream ? "streamed" : "unary"}, ${gated ? "all asked before any was answered" : "as they came"}`
-    this.stage.say(`${kind.what}, ${how}: ${admitted} let in, then ${more} one by one`)
+    const how = `${stream ? "streamed" : "unary"}, ${gated ? "all sent before any was answered" : "answered as they arrived"}`
+    this.stage.print(`${kind.what}, ${how}: ${admitted} admitted, then ${more} one by one`)
   }
 
-  /** Nobody is answered before all have asked: as many are let in as holds fit. */
+  /** No call is answered before all have arrived: as many are admitted as holds fit. */
   private async allBeforeAny(): Promise<number> {
     const { host } = this.stage
     const { tally } = this.options
-    const heard: MoneyAnswer[] = []
+    const received: MoneyAnswer[] = []
     host.close({ outputTokens: OUTPUT_TOKENS })
-    const asking = Array.from({ length: ASKED_AT_ONCE }, async (_, turn) => heard.push(await this.ask(turn)))
-    const haveAllAsked = () => heard.length + host.calls >= ASKED_AT_ONCE
-    await eventually(haveAllAsked, { withinMs: ALL_ASKED_MS, what: "the last of all asking" })
-    const [admitted, refused] = [host.calls, [...heard]]
+    const asking = Array.from({ length: CONCURRENT_CALLS }, async (_, turn) => received.push(await this.ask(turn)))
+    const haveAllArrived = () => received.length + host.calls >= CONCURRENT_CALLS
+    await eventually(haveAllArrived, { withinMs: ALL_SENT_MS, what: "the arrival of all calls" })
+    const [admitted, refused] = [host.calls, [...received]]
     host.open()
     await Promise.all(asking)
     for (const each of refused) this.checkRefusal(each, this.funding.worthNano - WORTH * this.hold)
     tally.admittedBeyond += Math.max(0, admitted - Number(WORTH))
     tally.refusedWrongly += Math.max(0, Number(WORTH) - admitted)
-    tally.notWhole += admitted - heard.filter((each) => this.isWhole(each)).length
+    tally.notWhole += admitted - received.filter((each) => this.isWhole(each)).length
     return admitted
   }
 
@@ -103,10 +104,10 @@ export class OverspendRace {
     const { tally } = this.options
     host.close({ outputTokens: OUTPUT_TOKENS })
     host.open()
-    const heard = await Promise.all(Array.from({ length: ASKED_AT_ONCE }, (_, turn) => this.ask(turn)))
-    const admitted = heard.filter(({ status }) => status === 200)
-    for (const each of heard) if (each.status !== 200) this.checkRefusal(each)
-    // The last one let in has to find its hold beside what all others have cost.
+    const received = await Promise.all(Array.from({ length: CONCURRENT_CALLS }, (_, turn) => this.ask(turn)))
+    const admitted = received.filter(({ status }) => status === 200)
+    for (const each of received) if (each.status !== 200) this.checkRefusal(each)
+    // The last admitted call needs its hold in addition to the cost of all others.
     const most = Number((this.funding.worthNano - this.hold) / COST_NANO) + 1
     tally.admittedBeyond += Math.max(0, admitted.length - most)
     tally.refusedWrongly += Math.max(0, Number(WORTH) - admitted.length)
@@ -119,15 +120,15 @@ export class OverspendRace {
     const { tally } = this.options
     let left = leftNano
     for (let count = 0; ; count++) {
-      const heard = await this.ask(count)
+      const received = await this.ask(count)
       const fits = left >= this.hold
-      if (heard.status !== 200) {
+      if (received.status !== 200) {
         if (fits) tally.refusedWrongly++
-        this.checkRefusal(heard, left)
+        this.checkRefusal(received, left)
         return count
       }
       if (!fits) tally.admittedBeyond++
-      if (!this.isWhole(heard)) tally.notWhole++
+      if (!this.isWhole(received)) tally.notWhole++
       left -= COST_NANO
     }
   }
@@ -135,7 +136,7 @@ export class OverspendRace {
   private ask(turn: number): Promise<MoneyAnswer> {
     const { stream } = this.options
     const { url } = this.stage.gateway
-    return hear({ url, key: this.funding.key(turn), protocol: "openai-chat", model: MODEL, stream })
+    return sendRequest({ url, key: this.funding.key(turn), protocol: "openai-chat", model: MODEL, stream })
   }
 
   private isWhole({ status, text }: MoneyAnswer): boolean {
@@ -148,7 +149,7 @@ export class OverspendRace {
     const { code, neededNano, leftNano: named = this.hold } = parseBalanceRefusal(text)
     const isTrue = leftNano === undefined ? named < this.hold : named === leftNano
     if (status === 403 && code === kind.code && neededNano === this.hold && isTrue) return
-    if (tally.badRefusals++ < MAX_SAID) this.stage.say(`${kind.what}: ${status} ${text}`)
+    if (tally.badRefusals++ < MAX_PRINTED) this.stage.print(`${kind.what}: ${status} ${text}`)
   }
 
   private watch(): { stop(): Promise<void> } {

@@ -3,11 +3,11 @@ import { describe, expect, test } from "bun:test"
 import { describeFigure, isKept, needsQuiet } from "./row.ts"
 import { rows } from "./rows.ts"
 
-describe("the proof table, in short", () => {
+describe("the proof rows in their short form", () => {
   test.each(rows.map((row) => [`row ${row.number}: ${row.title}`, row] as const))(
-    "%s",
+    "the proof row passes: %s",
     async (_, row) => {
-      const figures = await row.run({ short: true, say: () => {} })
+      const figures = await row.run({ short: true, print: () => {} })
       const judged = figures.filter((figure) => !needsQuiet(figure))
       expect(judged).not.toBeEmpty()
       expect(judged.filter((figure) => !isKept(figure)).map(describeFigure)).toEqual([])

@@ -1,4 +1,4 @@
-// Requests that no honest client sends: smuggling, headers sent twice, paths that mean to be another.
+// Requests that no honest client sends: smuggling, duplicate headers, misleading paths.
 
 export interface RawCase {
   readonly what: string
@@ -7,7 +7,7 @@ export interface RawCase {
 
 interface CorpusAddresses {
   readonly key: string
-  /** Where the administration listens, as host and port. */
+  /** The administration's address, as host and port. */
   readonly admin: string
   readonly adminKey: string
 }
@@ -15,7 +15,7 @@ interface CorpusAddresses {
 const BODY = '{"model":"test/model","messages":[{"role":"user","content":"hi"}]}'
 const LENGTH = `Content-Length: ${BODY.length}`
 const CHUNKED = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`
-/** What a smuggler hides behind a request. */
+/** The request that a smuggler hides after another. */
 const HIDDEN = "GET /v1/models HTTP/1.1\r\nHost: gateway\r\n\r\n"
 
 export function rawCorpus(places: CorpusAddresses): RawCase[] {
@@ -27,7 +27,7 @@ function post({ key }: CorpusAddresses, lines: readonly string[], rest: string):
   return [...head, "Content-Type: application/json", ...lines, "", rest].join("\r\n")
 }
 
-/** Two ways to say how long the body is, or none that makes sense. */
+/** Two statements of the body's length, or one that is invalid. */
 function smuggled(places: CorpusAddresses): RawCase[] {
   const lengths: [string, string[]][] = [
     ["a length and chunks", [LENGTH, "Transfer-Encoding: chunked"]],
@@ -120,7 +120,7 @@ function brokenHeads(places: CorpusAddresses): RawCase[] {
     ["no path", "GET HTTP/1.1"],
     ["no method", "/v1/models HTTP/1.1"],
     ["a method in small letters", "get /v1/models HTTP/1.1"],
-    ["a method nobody knows", "FROB /v1/models HTTP/1.1"],
+    ["an unknown method", "FROB /v1/models HTTP/1.1"],
     ["a method with a NUL", "GE\u0000T /v1/models HTTP/1.1"],
     ["NUL in the path", "GET /v1/mod\u0000els HTTP/1.1"],
     ["a control character in the path", "GET /v1/mod\u0001els HTTP/1.1"],
@@ -128,7 +128,7 @@ function brokenHeads(places: CorpusAddresses): RawCase[] {
     ["TRACE", "TRACE /v1/models HTTP/1.1"],
     ["a path without a slash", "GET v1/models HTTP/1.1"],
     ["nothing but noise", "\u0001\u0002\u0003\u0004"],
-    ["TLS spoken to plain HTTP", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003"],
+    ["TLS on a plain HTTP port", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003"],
     ["a preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n"],
   ]
   const headers: [string, string][] = [

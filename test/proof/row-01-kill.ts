@@ -1,5 +1,5 @@
-// kill -9 under load, again and again: what the upstream has billed is in the ledger, and whoever books only afterwards
-// is shown beside it.
+// kill -9 under load, repeatedly: every upstream bill is in the ledger. A gateway that books only afterwards is shown
+// for comparison.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -28,16 +28,16 @@ import {
 const LOAD_MS = { least: 50, most: 400 }
 const AT_ONCE = 24
 const REQUESTS_PER_CYCLE = 150
-/** So many starts find the store as the kill left it, before somebody looks at it and makes keys. */
+/** The number of starts on the store as the kill left it, before it is inspected and keys are made. */
 const CYCLES_PER_LOOK = 3
-const SAID_EVERY = 30
+const PRINT_EVERY = 30
 
 type StartGateway = (start: GatewayStart) => Promise<StagedGateway>
 
 interface KillOptions {
   readonly start: StartGateway
   readonly cycles: number
-  readonly say: (text: string) => void
+  readonly print: (text: string) => void
 }
 
 class KillRun {
@@ -51,13 +51,13 @@ class KillRun {
   constructor(private readonly options: KillOptions) {}
 
   async run(): Promise<InvariantEvidence> {
-    const { cycles, say } = this.options
+    const { cycles, print } = this.options
     const simulator = await RunningSimulator.start("--bill", this.billFile)
     try {
       for (let cycle = 0; cycle < cycles; cycle += CYCLES_PER_LOOK) {
         await this.cyclesFrom(cycle, simulator.url)
         const kills = Math.min(cycle + CYCLES_PER_LOOK, cycles)
-        if (kills % SAID_EVERY === 0) say(`${kills} kills, ${this.leftOpen.length} open holds seen`)
+        if (kills % PRINT_EVERY === 0) print(`${kills} kills, ${this.leftOpen.length} open holds seen`)
       }
       await this.startAndStop()
     } finally {
@@ -103,7 +103,7 @@ class KillRun {
     await load
   }
 
-  /** By chance, and yet of all lengths, however few cycles there are. */
+  /** Random, and yet of all lengths for any number of cycles. */
   private lifetimeMs(cycle: number): number {
     const part = (cycle + new SeededRandom({ seed: this.seed, number: -1 - cycle }).throw()) / this.options.cycles
     return LOAD_MS.least + part * (LOAD_MS.most - LOAD_MS.least)
@@ -139,27 +139,27 @@ async function killed(options: KillOptions): Promise<InvariantEvidence> {
 
 export const kills: ProofRow = {
   number: 1,
-  title: "kill -9 of the gateway under load, and of one that checks, then acts",
-  async run({ short, say }) {
+  title: "kill -9 of the gateway under load, and of a control that checks, then acts",
+  async run({ short, print }) {
     const cycles = short ? 3 : 120
-    const evidence = await killed({ start: (start) => RunningGateway.start(start), cycles, say })
-    const control = await killed({ start: startCheckThenAct, cycles: short ? 2 : 12, say: () => {} })
-    tell(evidence, say)
+    const evidence = await killed({ start: (start) => RunningGateway.start(start), cycles, print })
+    const control = await killed({ start: startCheckThenAct, cycles: short ? 2 : 12, print: () => {} })
+    printEvidence(evidence, print)
     return [
       { what: "kills", seen: cycles, atLeast: short ? 3 : 100 },
       { what: "requests that were billed", seen: evidence.bills.length, atLeast: short ? cycles : 10 * cycles },
       { what: "holds that kills left open", seen: evidence.leftOpen.length, atLeast: cycles },
-      ...invariantFigures([evidence], say),
-      { what: "billed, and not in the ledger", seen: billedUnbooked(evidence), atMost: 0 },
-      problemFigure("recovered otherwise than as lower bound and suspense", {
+      ...invariantFigures([evidence], print),
+      { what: "billed calls that are not in the ledger", seen: billedUnbooked(evidence), atMost: 0 },
+      problemFigure("recoveries that are not lower bound and suspense", {
         problems: recoveredOtherwise(evidence),
-        say,
+        print,
       }),
-      problemFigure("budgets overspent", { problems: overBudget(evidence), say }),
-      // In a few seconds no stream is long enough to have told what it owes.
+      problemFigure("budgets overspent", { problems: overBudget(evidence), print }),
+      // In a few seconds no stream is long enough to have a known debt.
       ...(short ? [] : [{ what: "holds left open with a lower bound", seen: bounded(evidence), atLeast: 1 }]),
       {
-        what: `the control: billed, and not in the ledger, of ${control.bills.length}`,
+        what: `the control: billed calls that are not in its ledger, of ${control.bills.length}`,
         seen: billedUnbooked(control),
         atLeast: 1,
       },
@@ -171,12 +171,12 @@ function bounded({ leftOpen }: InvariantEvidence): number {
   return leftOpen.filter(({ lowerBound }) => lowerBound > 0n).length
 }
 
-function tell({ tracedRequests, books }: InvariantEvidence, say: (text: string) => void): void {
+function printEvidence({ tracedRequests, books }: InvariantEvidence, print: (text: string) => void): void {
   const count = <Item>(items: readonly Item[], nameOf: (item: Item) => string) => {
     const counts = new Map<string, number>()
     for (const item of items) counts.set(nameOf(item), (counts.get(nameOf(item)) ?? 0) + 1)
     return [...counts].map(([name, many]) => `${many} ${name}`).join(", ")
   }
-  say(`clients: ${count(tracedRequests, ({ seen }) => (seen.code ? `refused with ${seen.code}` : seen.how))}`)
-  say(`entries: ${count(books.entries, ({ kind }) => kind)}`)
+  print(`clients: ${count(tracedRequests, ({ seen }) => (seen.code ? `refused with ${seen.code}` : seen.how))}`)
+  print(`entries: ${count(books.entries, ({ kind }) => kind)}`)
 }

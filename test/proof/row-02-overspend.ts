@@ -1,9 +1,9 @@
-// Many requests at once on a balance that is worth ten: as many are let in as it covers, no more and no fewer, whatever
-// pays; and whoever looks first and books later is shown beside it.
+// Many concurrent requests on a balance that covers ten: exactly as many are admitted as it covers, for every funding
+// source. A gateway that checks first and books later is shown for comparison.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { hear } from "../money/client.ts"
+import { sendRequest } from "../money/client.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
 import { FUNDING_KINDS, type FundingSource } from "./funding-sources.ts"
@@ -12,7 +12,7 @@ import { growingAlone, growingTogether, MOST_OUTPUT, type StreamGrowth } from ".
 import { type OfflineLedger, readOfflineLedger } from "./offline-ledger.ts"
 import { startCheckThenAct } from "./other-gateway.ts"
 import {
-  ASKED_AT_ONCE,
+  CONCURRENT_CALLS,
   fundingFor,
   MODEL,
   OUTPUT_TOKENS,
@@ -34,19 +34,19 @@ models:
 `
 }
 
-interface OverspendStage extends Pick<RaceStage, "host" | "say"> {
+interface OverspendStage extends Pick<RaceStage, "host" | "print"> {
   readonly dataDir: string
 }
 
 export const overspending: ProofRow = {
   number: 2,
-  title: "overspend race: 500 at once on a balance worth 10, and on one that is only looked at",
-  async run({ short, say }) {
+  title: "overspend race: 500 concurrent calls on a balance for 10, and on a control that checks, then acts",
+  async run({ short, print }) {
     const host = await GatedHost.start()
     const folder = mkdtempSync(join(tmpdir(), "trivium-overspend-"))
     try {
-      const raced = await races({ host, say, dataDir: join(folder, "data") }, short ? 1 : LONG_ROUNDS)
-      return [...raced, ...(await control({ host, say, dataDir: join(folder, "control") }))]
+      const raced = await races({ host, print, dataDir: join(folder, "data") }, short ? 1 : LONG_ROUNDS)
+      return [...raced, ...(await control({ host, print, dataDir: join(folder, "control") }))]
     } finally {
       await host.stop()
       rmSync(folder, { recursive: true, force: true })
@@ -54,9 +54,9 @@ export const overspending: ProofRow = {
   },
 }
 
-async function races({ host, say, dataDir }: OverspendStage, rounds: number): Promise<ProofFigure[]> {
+async function races({ host, print, dataDir }: OverspendStage, rounds: number): Promise<ProofFigure[]> {
   const gateway = await RunningGateway.start({ config: config(host.origin), dataDir })
-  const stage = { gateway, host, say }
+  const stage = { gateway, host, print }
   const tally = new RaceTally()
   const fundings: FundingSource[] = []
   let second: number
@@ -73,7 +73,7 @@ async function races({ host, say, dataDir }: OverspendStage, rounds: number): Pr
     ...raceFigures(tally, rounds),
     ...growthFigures(grown),
     ...bookFigures(await readOfflineLedger(dataDir), fundings),
-    { what: "second processes on the same store that were kept out", seen: second, atLeast: 1 },
+    { what: "second processes on the same store that were refused", seen: second, atLeast: 1 },
   ]
 }
 
@@ -92,7 +92,7 @@ async function runRaces(stage: RaceStage, tally: RaceTally): Promise<FundingSour
   return fundings
 }
 
-/** Whether another gateway that is started on the same store ends, and says why: 1 or 0. */
+/** Whether another gateway on the same store ends with a message: 1 or 0. */
 async function keptOut({ folder }: RunningGateway, dataDir: string): Promise<number> {
   const { code, stderr } = await runCommand(["serve", "--port", "0", "--admin-port", "0", "--data", dataDir], {
     folder,
@@ -102,21 +102,21 @@ async function keptOut({ folder }: RunningGateway, dataDir: string): Promise<num
 
 function raceFigures(tally: RaceTally, rounds: number): ProofFigure[] {
   return [
-    { what: `races of ${ASKED_AT_ONCE} requests`, seen: tally.races, atLeast: rounds * 4 * FUNDING_KINDS.length },
-    { what: "let in beyond what was there", seen: tally.admittedBeyond, atMost: 0 },
-    { what: "refused while a hold fitted", seen: tally.refusedWrongly, atMost: 0 },
-    { what: "refusals without their code, need and rest", seen: tally.badRefusals, atMost: 0 },
-    { what: "let in and not answered whole", seen: tally.notWhole, atMost: 0 },
-    { what: "looks at what was left, while it went on", seen: tally.looks, atLeast: tally.races },
-    { what: "looks that found less than nothing", seen: tally.belowZero, atMost: 0 },
+    { what: `races of ${CONCURRENT_CALLS} requests`, seen: tally.races, atLeast: rounds * 4 * FUNDING_KINDS.length },
+    { what: "calls admitted beyond the funds", seen: tally.admittedBeyond, atMost: 0 },
+    { what: "calls refused although a hold fitted", seen: tally.refusedWrongly, atMost: 0 },
+    { what: "refusals without code, required amount and remainder", seen: tally.badRefusals, atMost: 0 },
+    { what: "admitted calls not answered whole", seen: tally.notWhole, atMost: 0 },
+    { what: "readings of the remainder during the races", seen: tally.looks, atLeast: tally.races },
+    { what: "readings below zero", seen: tally.belowZero, atMost: 0 },
   ]
 }
 
 function growthFigures(grown: readonly StreamGrowth[]): ProofFigure[] {
   const sum = (of: "wrong" | "cut") => grown.reduce((total, growth) => total + growth[of], 0)
   return [
-    { what: "streams cut where no more could be held", seen: sum("cut"), atLeast: FUNDING_KINDS.length },
-    { what: "streams that ended otherwise than they had to", seen: sum("wrong"), atMost: 0 },
+    { what: "streams cut for lack of funds", seen: sum("cut"), atLeast: FUNDING_KINDS.length },
+    { what: "streams with a wrong end", seen: sum("wrong"), atMost: 0 },
   ]
 }
 
@@ -128,11 +128,11 @@ function bookFigures(books: OfflineLedger, fundings: readonly FundingSource[]): 
     { what: "overspent funding sources", seen: overspent.length, atMost: 0 },
     { what: "entries with a write-off", seen: writtenOff.length, atMost: 0 },
     { what: "holds still open", seen: books.holds.length, atMost: 0 },
-    { what: "problems that the ledger's own proof finds", seen: books.problems.length, atMost: 0 },
+    { what: "problems that the ledger's own verification finds", seen: books.problems.length, atMost: 0 },
   ]
 }
 
-/** What its keys have cost beyond what it was worth; less than 0 where something is left. */
+/** The cost of its keys above its worth; negative if some is left. */
 function overspentNano({ entries }: OfflineLedger, { keys, worthNano }: FundingSource): bigint {
   const ids = new Set(keys.map(({ id }) => id))
   const charged = entries.filter(({ key }) => key !== null && ids.has(key))
@@ -140,7 +140,7 @@ function overspentNano({ entries }: OfflineLedger, { keys, worthNano }: FundingS
 }
 
 /** The first race, on a gateway that checks, then acts. */
-async function control({ host, say, dataDir }: OverspendStage): Promise<ProofFigure[]> {
+async function control({ host, print, dataDir }: OverspendStage): Promise<ProofFigure[]> {
   const gateway = await startCheckThenAct({ config: config(host.origin), dataDir })
   const { url } = gateway
   const [kind] = FUNDING_KINDS
@@ -148,18 +148,18 @@ async function control({ host, say, dataDir }: OverspendStage): Promise<ProofFig
   try {
     funding = (await fundingFor(gateway, { kind, stream: false })).funding
     host.close({ outputTokens: OUTPUT_TOKENS })
-    const asked = { url, key: funding.key(0), protocol: "openai-chat", model: MODEL, stream: false } as const
-    const asking = Array.from({ length: ASKED_AT_ONCE }, () => hear(asked))
-    await eventually(() => host.calls === ASKED_AT_ONCE).catch(() => {})
+    const request = { url, key: funding.key(0), protocol: "openai-chat", model: MODEL, stream: false } as const
+    const asking = Array.from({ length: CONCURRENT_CALLS }, () => sendRequest(request))
+    await eventually(() => host.calls === CONCURRENT_CALLS).catch(() => {})
     host.open()
     await Promise.all(asking)
   } finally {
     await gateway.stop()
   }
   const overspent = overspentNano(await readOfflineLedger(dataDir), funding)
-  say(`the control: worth ${funding.worthNano} nano-USD, and ${overspent} spent beyond that`)
+  print(`the control: funds of ${funding.worthNano} nano-USD, overspent by ${overspent}`)
   return [
-    { what: "the control: let in on a balance worth 10", seen: host.calls, atLeast: 11 },
-    { what: "the control: nano-USD spent beyond its balance", seen: Number(overspent), atLeast: 1 },
+    { what: "the control: calls admitted on a balance for 10", seen: host.calls, atLeast: 11 },
+    { what: "the control: nano-USD overspent", seen: Number(overspent), atLeast: 1 },
   ]
 }

@@ -1,8 +1,9 @@
-// Clients that leave a stream at a random byte: the upstream is let go, nothing stays held, and what was delivered is paid.
+// Clients that leave a stream at a random byte: the upstream is released, nothing stays held, and the delivered output
+// is charged.
 import { setTimeout } from "node:timers/promises"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { countTokens } from "../../src/simulator/tokens.ts"
-import { hearSome, PROTOCOLS } from "../money/client.ts"
+import { PROTOCOLS, readSome } from "../money/client.ts"
 import { type BookedReceipt, modelAt, tokensOf } from "../money/money-fixture.ts"
 import { MoneyStage } from "./money-stage.ts"
 import type { ProofFigure, ProofRow } from "./row.ts"
@@ -20,13 +21,13 @@ interface DisconnectedCall {
   readonly receiptId: string
   readonly leftAt: number
   /** In the simulator's tokens. */
-  readonly heard: number
+  readonly received: number
 }
 
 export const leavingClients: ProofRow = {
   number: 3,
   title: "clients that leave a stream at a random byte",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const stage = await MoneyStage.start()
     const random = new SeededRandom({ seed: 3, number: 0 })
     const streams = Array.from({ length: short ? 60 : 1000 }, (_, at) => ({
@@ -39,17 +40,17 @@ export const leavingClients: ProofRow = {
         atOnce: AT_ONCE,
         act: async ({ protocol, bytes }): Promise<DisconnectedCall> => {
           const { url, key } = stage.gateway
-          const asked = { url, key, protocol, model: modelAt(protocol, WORDS), stream: true, text: TEXT }
-          const { text, id } = await hearSome(asked, (heard) => heard.length >= bytes)
-          return { answerId: idIn(text), receiptId: id, leftAt: Date.now(), heard: countTokens(wordsIn(text)) }
+          const request = { url, key, protocol, model: modelAt(protocol, WORDS), stream: true, text: TEXT }
+          const { text, id } = await readSome(request, (received) => received.length >= bytes)
+          return { answerId: idIn(text), receiptId: id, leftAt: Date.now(), received: countTokens(wordsIn(text)) }
         },
       })
       await setTimeout(SETTLED_WITHIN_MS)
       const held = await stage.held()
       return [
-        { what: "USD still held 5 s after the last had left", seen: held, atMost: 0 },
-        ...(await figuresOf(stage, left, say)),
-        { what: "problems in the books", seen: await stage.problems(), atMost: 0 },
+        { what: "USD still held 5 s after the last client left", seen: held, atMost: 0 },
+        ...(await figuresOf(stage, left, print)),
+        { what: "problems in the ledger", seen: await stage.problems(), atMost: 0 },
       ]
     } finally {
       await stage.stop()
@@ -60,22 +61,22 @@ export const leavingClients: ProofRow = {
 async function figuresOf(
   stage: MoneyStage,
   left: readonly DisconnectedCall[],
-  say: (text: string) => void,
+  print: (text: string) => void,
 ): Promise<ProofFigure[]> {
   const bills = new Map([...stage.bills()].map(([id, bill]) => [id.startsWith("resp_") ? id.slice(0, 29) : id, bill]))
   const known = left.filter(({ answerId }) => bills.has(answerId))
   const pairs = await runConcurrently(known, {
     atOnce: AT_ONCE,
-    act: async ({ answerId, receiptId, leftAt, heard }) => {
+    act: async ({ answerId, receiptId, leftAt, received }) => {
       const bill = bills.get(answerId) as SimulatedCharge
       const receipt = await stage.receipt(receiptId)
-      return { bill, receipt, heard, lateMs: Math.max(0, Date.parse(bill.time) - leftAt) }
+      return { bill, receipt, received, lateMs: Math.max(0, Date.parse(bill.time) - leftAt) }
     },
   })
   const settled = pairs.filter(({ receipt }) => receipt?.outcome === "settled") as ChargedCall[]
   const wrong = settled.filter((each) => !isFair(each))
   for (const { bill, receipt } of wrong.slice(0, 5))
-    say(`billed ${JSON.stringify(bill)}, charged ${JSON.stringify(receipt)}`)
+    print(`billed ${JSON.stringify(bill)}, charged ${JSON.stringify(receipt)}`)
   const delivered = sum(settled.map(({ bill }) => bill.input_tokens + bill.output_tokens))
   const charged = sum(settled.map(({ receipt }) => totalOf(receipt)))
   return [
@@ -84,15 +85,15 @@ async function figuresOf(
       seen: known.length,
       atLeast: left.length * 0.95,
     },
-    { what: "of these settled", seen: settled.length, atLeast: known.length, unit: `of ${known.length}` },
+    { what: "of these, settled", seen: settled.length, atLeast: known.length, unit: `of ${known.length}` },
     {
-      what: "the last upstream was let go after",
+      what: "the last upstream was released after",
       seen: Math.max(...pairs.map(({ lateMs }) => lateMs)),
       atMost: 1000,
       unit: "ms",
     },
     {
-      what: "charged, by what had left the upstream",
+      what: "charged output, relative to the output sent by the upstream",
       seen: (100 * charged) / delivered,
       atLeast: 98,
       atMost: 102,
@@ -101,7 +102,7 @@ async function figuresOf(
       needsQuiet: true,
     },
     {
-      what: "streams charged, by more than 2 % and 2 tokens, less than was read or more than was sent",
+      what: "streams charged less than was read or more than was sent, by more than 2 % and 2 tokens",
       seen: wrong.length,
       atMost: 0,
     },
@@ -111,20 +112,20 @@ async function figuresOf(
 interface ChargedCall {
   readonly bill: SimulatedCharge
   readonly receipt: BookedReceipt
-  readonly heard: number
+  readonly received: number
 }
 
 /** No less than the client has read, no more than has left the upstream: what is between them was on its way. */
-function isFair({ bill, receipt, heard }: ChargedCall): boolean {
+function isFair({ bill, receipt, received }: ChargedCall): boolean {
   const charged = totalOf(receipt)
   const most = bill.input_tokens + bill.output_tokens
   // Some protocols repeat the whole text at the end.
-  const least = Math.min(most, bill.input_tokens + heard)
+  const least = Math.min(most, bill.input_tokens + received)
   const slack = Math.max(2, 0.02 * charged)
   return charged >= least - slack && charged <= most + slack
 }
 
-/** What the events say, of whichever protocol. */
+/** The text of the events, in any protocol. */
 function wordsIn(text: string): string {
   const pieces = text.matchAll(/"(?:content|delta|text)":"((?:[^"\\]|\\.)*)"/g)
   return [...pieces].map(([, piece]) => JSON.parse(`"${piece}"`)).join("")

@@ -1,7 +1,7 @@
-// Usage that is missing, odd, told twice or too late: what is charged is what the upstream's own bill says, and the
-// receipt says whether it was told or counted here.
+// Usage that is missing, odd, reported twice or too late: the charge equals the upstream's own bill, and the receipt
+// states whether usage was reported or counted locally.
 
-import { hear, PROTOCOLS, type ProtocolName } from "../money/client.ts"
+import { PROTOCOLS, type ProtocolName, sendRequest } from "../money/client.ts"
 import { modelAt, tokensOf } from "../money/money-fixture.ts"
 import { MoneyStage } from "./money-stage.ts"
 import type { ProofRow } from "./row.ts"
@@ -38,37 +38,47 @@ function cases(): OddUsageCase[] {
 export const oddUsage: ProofRow = {
   number: 4,
   title: "missing or odd usage",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const stage = await MoneyStage.start()
     const all = cases().flatMap((each) => Array.from({ length: short ? 1 : 10 }, () => each))
     try {
       const { url, key } = stage.gateway
       // The thread that counts starts with the first that it is needed for.
-      await hear({ url, key, protocol: "openai-chat", model: modelAt("openai-chat", "usage-missing"), stream: false })
+      await sendRequest({
+        url,
+        key,
+        protocol: "openai-chat",
+        model: modelAt("openai-chat", "usage-missing"),
+        stream: false,
+      })
       const wrong = await runConcurrently(all, {
         atOnce: 8,
         act: async ({ words, client, upstream, stream }, at) => {
           const text = `Say ${20 + (at % 60)} words.`
-          const asked = { url, key, protocol: client, model: modelAt(upstream, words), stream, text }
-          const { id, status } = await hear(asked)
+          const request = { url, key, protocol: client, model: modelAt(upstream, words), stream, text }
+          const { id, status } = await sendRequest(request)
           const receipt = await stage.receipt(id)
           const expected = words === "usage-zero" ? 0 : 3 + Math.max(20 + (at % 60), SHORTEST)
           const { input, output } = tokensOf(receipt?.cost ?? "-1")
           const isRight = status === 200 && input + output === expected
-          const isTold = ODD[words]?.includes(receipt?.facts.basis ?? "") === true
-          if (!isRight || !isTold) say(`${JSON.stringify(asked)}: ${JSON.stringify(receipt)}`)
-          return { isRight, isTold }
+          const isMarked = ODD[words]?.includes(receipt?.facts.basis ?? "") === true
+          if (!isRight || !isMarked) print(`${JSON.stringify(request)}: ${JSON.stringify(receipt)}`)
+          return { isRight, isMarked }
         },
       })
       return [
         { what: "exchanges", seen: all.length, atLeast: short ? 200 : 2000 },
         {
-          what: "charged otherwise than the simulator counts",
+          what: "charges that differ from the simulator's count",
           seen: wrong.filter(({ isRight }) => !isRight).length,
           atMost: 0,
         },
-        { what: "marked otherwise than the table says", seen: wrong.filter(({ isTold }) => !isTold).length, atMost: 0 },
-        { what: "problems in the books", seen: await stage.problems(), atMost: 0 },
+        {
+          what: "marks that differ from the table",
+          seen: wrong.filter(({ isMarked }) => !isMarked).length,
+          atMost: 0,
+        },
+        { what: "problems in the ledger", seen: await stage.problems(), atMost: 0 },
       ]
     } finally {
       await stage.stop()
@@ -76,5 +86,5 @@ export const oddUsage: ProofRow = {
   },
 }
 
-/** The simulator says no less than who it is, what it heard, and that nobody was called. */
+/** The simulator's text names itself, the prompt, and that no provider was called. */
 const SHORTEST = 31

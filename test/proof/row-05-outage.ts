@@ -1,4 +1,5 @@
-// Nobody answers: those who fail are not called more often because they fail, and are used again as soon as they work.
+// All providers are down: failures do not cause additional calls, and the providers are used again as soon as they
+// work.
 import type { UpstreamScript } from "../stage/upstream.ts"
 import type { ProofRow } from "./row.ts"
 import { ANSWERS, NAMES, ThreeProviders, type TimedCall } from "./three-providers.ts"
@@ -11,7 +12,7 @@ const FAILS: UpstreamScript = (_, reply) => reply.json({ error: { message: "down
 export const outage: ProofRow = {
   number: 5,
   title: "all upstreams answer 503",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const stage = await ThreeProviders.start()
     const everybody = (script: UpstreamScript) => {
       for (const name of NAMES) stage.hosts[name].script = script
@@ -27,20 +28,20 @@ export const outage: ProofRow = {
       const recoveredAt = performance.now()
       const after = await stage.load(PER_SECOND, { seconds: short ? 2 : 8 })
       const lastFailed = after.findLast(({ status }) => status !== 200)
-      say(
-        `${settling.length + during.length} requests while nobody answered, ${calls} calls for the last ${during.length}`,
+      print(
+        `${settling.length + during.length} requests during the outage, ${calls} calls for the last ${during.length}`,
       )
       return [
-        { what: "failed before the outage", seen: failed(before), atMost: 0 },
+        { what: "failures before the outage", seen: failed(before), atMost: 0 },
         {
-          what: "answered in the outage",
+          what: "requests answered in the outage",
           seen: settling.length + during.length - failed([...settling, ...during]),
           atMost: 0,
         },
-        { what: "calls for each request, after 2 s", seen: calls / during.length, atLeast: 1, atMost: 1.3 },
-        { what: "answered after it", seen: after.length - failed(after), atLeast: 1 },
+        { what: "calls per request, after 2 s", seen: calls / during.length, atLeast: 1, atMost: 1.3 },
+        { what: "requests answered after it", seen: after.length - failed(after), atLeast: 1 },
         {
-          what: "until nobody fails any more",
+          what: "time until the last failure",
           seen: lastFailed ? lastFailed.at - recoveredAt : 0,
           atMost: 5000,
           unit: "ms",
@@ -52,6 +53,6 @@ export const outage: ProofRow = {
   },
 }
 
-function failed(asked: readonly TimedCall[]): number {
-  return asked.filter(({ status }) => status !== 200).length
+function failed(calls: readonly TimedCall[]): number {
+  return calls.filter(({ status }) => status !== 200).length
 }

@@ -1,4 +1,4 @@
-// One of three providers has a bad day: down, slow, or failing now and then. Its callers do not notice.
+// One of three providers is down, slow, or failing now and then. Callers do not notice.
 import type { UpstreamScript } from "../stage/upstream.ts"
 import type { ProofFigure, ProofRow } from "./row.ts"
 import { SeededRandom } from "./seeded-random.ts"
@@ -6,7 +6,7 @@ import { ANSWERS, type ProviderLabel, ThreeProviders, type TimedCall } from "./t
 
 const PER_SECOND = 100
 const BAD: ProviderLabel = "one"
-/** By then whoever is down, or slow, is not asked any more. */
+/** By then a provider that is down or slow is not called any more. */
 const OUT_MS = 2000
 const BACK_MS = 30_000
 const SLOW_MS = 3000
@@ -31,28 +31,28 @@ const WHOLE: PhaseLengths = { warmUp: 3, out: 10, erring: 30 }
 const SHORT: PhaseLengths = { warmUp: 1, out: 2, erring: 2 }
 
 class BadDay {
-  readonly asked: TimedCall[] = []
+  readonly calls: TimedCall[] = []
 
   constructor(private readonly stage: ThreeProviders) {}
 
   private async load(seconds: number, routing?: string): Promise<TimedCall[]> {
-    const asked = await this.stage.load(PER_SECOND, { seconds, ...(routing && { routing }) })
-    this.asked.push(...asked)
-    return asked
+    const calls = await this.stage.load(PER_SECOND, { seconds, ...(routing && { routing }) })
+    this.calls.push(...calls)
+    return calls
   }
 
-  /** How many calls it gets from 2 s on, of all that are made then. */
+  /** The number of calls it gets from 2 s on, and of all calls then. */
   async callsOnceOut(script: UpstreamScript, { warmUp, out }: PhaseLengths, routing?: string): Promise<number> {
     const { hosts } = this.stage
     await this.load(warmUp, routing)
     hosts[BAD].script = script
     await this.load(OUT_MS / 1000, routing)
     const before = hosts[BAD].requests.length
-    const asked = await this.load(out, routing)
-    return (100 * (hosts[BAD].requests.length - before)) / asked.length
+    const calls = await this.load(out, routing)
+    return (100 * (hosts[BAD].requests.length - before)) / calls.length
   }
 
-  /** How long after it works again it answers again; undefined where it does not. */
+  /** The time from its recovery to its next answer; undefined without one. */
   async backAfter(): Promise<number | undefined> {
     this.stage.hosts[BAD].script = ANSWERS
     const at = performance.now()
@@ -73,7 +73,7 @@ class BadDay {
   }
 
   get failed(): number {
-    return this.asked.filter(({ status }) => status !== 200).length
+    return this.calls.filter(({ status }) => status !== 200).length
   }
 }
 
@@ -81,7 +81,7 @@ type RunPhases = (day: BadDay, lengths: PhaseLengths) => Promise<ProofFigure[]>
 
 const down: RunPhases = async (day, lengths) => {
   const calls = await day.callsOnceOut(DOWN, lengths)
-  const out = { what: "down: calls it gets after 2 s", seen: calls, atMost: 0.5, unit: "%" }
+  const out = { what: "down: calls to it after 2 s", seen: calls, atMost: 0.5, unit: "%" }
   // It is left alone for longer than a short form takes.
   if (lengths === SHORT) return [out]
   return [out, { what: "back after", seen: (await day.backAfter()) ?? Number.NaN, atMost: BACK_MS, unit: "ms" }]
@@ -89,11 +89,11 @@ const down: RunPhases = async (day, lengths) => {
 
 const slow: RunPhases = async (day, lengths) => {
   const calls = await day.callsOnceOut(SLOW, lengths, "latency")
-  return [{ what: "slow, by latency: calls it gets after 2 s", seen: calls, atMost: 5, unit: "%" }]
+  return [{ what: "slow, routing by latency: calls to it after 2 s", seen: calls, atMost: 5, unit: "%" }]
 }
 
 const erring: RunPhases = async (day, lengths) => {
-  return [{ what: "failing in 30 %: calls it gets", seen: await day.erring(lengths), atLeast: 20 }]
+  return [{ what: "failing in 30 %: calls to it", seen: await day.erring(lengths), atLeast: 20 }]
 }
 
 /** On a gateway of its own: what is known of one bad day is not to help on the next. */
@@ -110,12 +110,12 @@ async function lived(live: RunPhases, lengths: PhaseLengths): Promise<{ figures:
 export const oneOfThree: ProofRow = {
   number: 6,
   title: "one of three providers is down, slow, or fails in 30 %",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const days = await Promise.all([down, slow, erring].map((live) => lived(live, short ? SHORT : WHOLE)))
-    const all = days.reduce((sum, { day }) => sum + day.asked.length, 0)
+    const all = days.reduce((sum, { day }) => sum + day.calls.length, 0)
     const failed = days.reduce((sum, { day }) => sum + day.failed, 0)
-    say(`${all} requests, ${failed} of them failed`)
-    const errors = { what: "failed", seen: (100 * failed) / all, atMost: 0.1, unit: "% of requests" }
+    print(`${all} requests, ${failed} of them failed`)
+    const errors = { what: "failed requests", seen: (100 * failed) / all, atMost: 0.1, unit: "% of requests" }
     return [...days.flatMap(({ figures }) => figures), errors]
   },
 }

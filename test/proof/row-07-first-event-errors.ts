@@ -1,5 +1,5 @@
-// Streams that begin with status 200 and an error: two of three providers do it in 30 %, and who reads with a vendor's own
-// library sees none of it.
+// Streams that start with status 200 and an error: two of three providers do it in 30 % of calls, and the vendors' own
+// libraries see none of it.
 import { RunningGateway } from "../stage/gateway.ts"
 import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { STREAM_READERS } from "./official-clients.ts"
@@ -22,7 +22,7 @@ const FIRST_ERRORS: Readonly<Record<WireDialect["name"], string>> = {
   "gemini array": "",
 }
 
-/** A host that speaks every protocol, and errs in a share of its streams. */
+/** A host of every protocol that fails in a share of its streams. */
 class FirstEventHost {
   began = 0
   erred = 0
@@ -36,22 +36,22 @@ class FirstEventHost {
   }
 
   readonly script: UpstreamScript = async ({ path }, reply) => {
-    const spoken = dialectAt(path)
+    const dialect = dialectAt(path)
     this.began++
     reply.stream()
     if (this.random.chance(this.share)) {
       this.erred++
-      // Half of them say something first that is no word of an answer yet.
-      const openers = this.random.chance(0.5) ? spoken.events(TEXT).slice(0, spoken.openers) : []
-      for (const event of [...openers, FIRST_ERRORS[spoken.name]]) await reply.write(event)
+      // Half of them send an opening event first.
+      const openers = this.random.chance(0.5) ? dialect.events(TEXT).slice(0, dialect.openers) : []
+      for (const event of [...openers, FIRST_ERRORS[dialect.name]]) await reply.write(event)
     } else {
-      for (const event of spoken.events(TEXT)) await reply.write(event)
+      for (const event of dialect.events(TEXT)) await reply.write(event)
     }
     reply.end()
   }
 }
 
-/** Every host as a provider of each vendor's protocol, so that each client finds three that speak its own. */
+/** Every host as a provider of each vendor's protocol, so that each client has three of its own. */
 function configFor(origins: readonly string[]): string {
   const entries = origins.flatMap((origin, index) => [
     [
@@ -70,7 +70,7 @@ function configFor(origins: readonly string[]): string {
 export const firstEventErrors: ProofRow = {
   number: 7,
   title: "an error as the first event of a 200 in 30 %",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const hosts = [new FirstEventHost(0, SHARE), new FirstEventHost(1, SHARE), new FirstEventHost(2, 0)]
     const upstreams = await Promise.all(hosts.map(({ script }) => ScriptedUpstream.start(script)))
     const gateway = await RunningGateway.start({ config: configFor(upstreams.map(({ origin }) => origin)) })
@@ -80,15 +80,21 @@ export const firstEventErrors: ProofRow = {
       const turns = Array.from({ length: each }, () => readers).flat()
       const act = async ({ name, read }: (typeof readers)[number]) => {
         const ending = await read("hi").then((text) => (text === TEXT ? "whole" : "truncated"), String)
-        if (ending !== "whole") say(`${name}: ${ending}`)
+        if (ending !== "whole") print(`${name}: ${ending}`)
         return ending
       }
       const endings = await runConcurrently(turns, { atOnce: AT_ONCE, act })
       const erring = hosts.filter(({ erred }) => erred > 0)
       const sum = (of: "began" | "erred") => erring.reduce((total, host) => total + host[of], 0)
-      say(`${endings.length} streams read; ${sum("erred")} of ${sum("began")} at two hosts began with an error`)
+      print(`${endings.length} streams read; ${sum("erred")} of ${sum("began")} at two hosts began with an error`)
       return [
-        { what: "began with an error", seen: (100 * sum("erred")) / sum("began"), atLeast: 20, atMost: 40, unit: "%" },
+        {
+          what: "streams that began with an error",
+          seen: (100 * sum("erred")) / sum("began"),
+          atLeast: 20,
+          atMost: 40,
+          unit: "%",
+        },
         { what: "errors that clients saw", seen: endings.filter((ending) => ending !== "whole").length, atMost: 0 },
         { what: "readers", seen: readers.length, atLeast: 9 },
       ]

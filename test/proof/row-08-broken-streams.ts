@@ -1,4 +1,4 @@
-// Streams that die at some byte, in each way a stream can: whoever reads them with the vendor's own library is told.
+// Streams that break at some byte, in each way a stream can: the vendor's own library raises an error.
 import type { ExchangeTimeouts } from "../../src/exchange/exchange-deps.ts"
 import { within } from "../stage/eventually.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
@@ -11,7 +11,7 @@ import { dialectAt, type WireDialect } from "./wire-dialects.ts"
 
 const TEXT = 'The quick brown fox says "zwölf" 😀 and jumps over the lazy dog.'
 const GARBAGE = Buffer.from("\u0000\xff}]<html>502 Bad Gateway</html>\n\n", "latin1")
-/** What a cut overtakes on its way is lost; so it waits until the bytes before it are there. */
+/** Bytes that a cut overtakes are lost, so it waits until the bytes before it have arrived. */
 const ARRIVAL_MS = 5
 const PATIENCE_MS = 20_000
 
@@ -40,7 +40,7 @@ function streamOf({ events, dispensable }: WireDialect): RecordedStream {
   return { events: texts.map((text) => Buffer.from(text)), length, wholeAt: Buffer.byteLength(needed.trimEnd()) }
 }
 
-/** The question says how and where the stream shall die: `die reset at 17`. */
+/** The request names the break of the stream: `die reset at 17`. */
 const dying: UpstreamScript = async (request, reply) => {
   const [, how = "", place = ""] = /die (\w+) at (\d+)/.exec(request.body.toString()) ?? []
   const { events } = streamOf(dialectAt(request.path))
@@ -85,12 +85,12 @@ function places({ events, length }: RecordedStream, count: number): number[] {
 
 function casesOf(hows: readonly string[], count: number): BrokenStreamCase[] {
   return STREAM_READERS.flatMap((reader) => {
-    const stream = streamOf(reader.spoken)
+    const stream = streamOf(reader.dialect)
     return hows.flatMap((how) => places(stream, count).map((place) => ({ reader, how, place })))
   })
 }
 
-/** OpenAI's library writes every event it cannot read to the console, beside raising it. */
+/** OpenAI's library prints every event it cannot read to the console, in addition to raising an error. */
 async function muted<Result>(act: () => Promise<Result>): Promise<Result> {
   const { error } = console
   console.error = () => {}
@@ -130,7 +130,7 @@ function hostOf({ name }: WireDialect): (typeof HOSTS)[number] {
 }
 
 async function endings(cases: readonly BrokenStreamCase[], gateways: PerHost<StreamAddress>, atOnce: number) {
-  const readers = new Map(STREAM_READERS.map((reader) => [reader, reader.at(gateways[hostOf(reader.spoken)])]))
+  const readers = new Map(STREAM_READERS.map((reader) => [reader, reader.at(gateways[hostOf(reader.dialect)])]))
   return runConcurrently(cases, {
     atOnce,
     act: async ({ reader, how, place }): Promise<StreamOutcome> => {
@@ -147,7 +147,7 @@ async function endings(cases: readonly BrokenStreamCase[], gateways: PerHost<Str
 export const brokenStreams: ProofRow = {
   number: 8,
   title: "mid-stream death: RST, FIN, a clean end, garbage, stall",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const upstream = await ScriptedUpstream.start(dying)
     const config = (hosts: readonly string[]) => vendorsConfig(upstream.origin, "", hosts)
     const real = await perHost((hosts) => RunningGateway.start({ config: config(hosts) }))
@@ -167,7 +167,7 @@ export const brokenStreams: ProofRow = {
         ...(await endings(stalls, quiet, 64)),
         ...(await endings(stalls, beating, 64)),
       ]
-      return figures(cases, seen, { short, say })
+      return figures(cases, seen, { short, print })
     } finally {
       for (const gateways of [real, quiet, beating]) for (const host of HOSTS) await gateways[host].stop()
       await upstream.stop()
@@ -178,23 +178,28 @@ export const brokenStreams: ProofRow = {
 function figures(
   cases: readonly BrokenStreamCase[],
   seen: readonly StreamOutcome[],
-  { short, say }: Parameters<ProofRow["run"]>[0],
+  { short, print }: Parameters<ProofRow["run"]>[0],
 ) {
-  const wholeAt = new Map(STREAM_READERS.map(({ spoken }) => [spoken, streamOf(spoken).wholeAt]))
+  const wholeAt = new Map(STREAM_READERS.map(({ dialect }) => [dialect, streamOf(dialect).wholeAt]))
   const ended = cases.map((each, index) => ({ ...each, ending: seen[index] }))
-  const died = ended.filter(({ reader, place }) => place < (wholeAt.get(reader.spoken) ?? 0))
+  const died = ended.filter(({ reader, place }) => place < (wholeAt.get(reader.dialect) ?? 0))
   const silent = ended.filter(({ ending }) => ending === "truncated" || ending === "hung")
   const missed = died.filter(({ ending }) => ending !== "raised")
   for (const { reader, how, place, ending } of new Set([...silent, ...missed])) {
-    say(`${reader.name}: ${how} at byte ${place} of ${streamOf(reader.spoken).length}: ${ending}`)
+    print(`${reader.name}: ${how} at byte ${place} of ${streamOf(reader.dialect).length}: ${ending}`)
   }
   const early = died.filter(({ place }) => place === 0).length
   const beyond = ended.filter(({ ending }) => ending === "whole").length
-  say(`${ended.length} streams, ${beyond} of them whole before they died, ${early} dead before their first byte`)
+  print(`${ended.length} streams, ${beyond} of them whole before they died, ${early} dead before their first byte`)
   return [
     { what: "streams that died before their answer was whole", seen: died.length, atLeast: short ? 300 : 10_000 },
-    { what: "raised", seen: (100 * (died.length - missed.length)) / died.length, atLeast: 100, unit: "% of them" },
-    { what: "silently truncated, or without an end", seen: silent.length, atMost: 0 },
+    {
+      what: "of these, errors raised",
+      seen: (100 * (died.length - missed.length)) / died.length,
+      atLeast: 100,
+      unit: "% of them",
+    },
+    { what: "streams truncated silently, or without an end", seen: silent.length, atMost: 0 },
     { what: "readers", seen: STREAM_READERS.length, atLeast: 9 },
   ]
 }

@@ -1,4 +1,4 @@
-// Providers that stall, at each stage and in each protocol: an error in time, and everything given back.
+// Providers that stall, at each stage and in each protocol: an error in time, and all resources released.
 import type { ExchangeTimeouts } from "../../src/exchange/exchange-deps.ts"
 import { eventually, within } from "../stage/eventually.ts"
 import { FullHost } from "../stage/full-host.ts"
@@ -8,7 +8,7 @@ import { ScriptedUpstream, type UpstreamReply, type UpstreamScript } from "../st
 import type { ProofFigure, ProofRow } from "./row.ts"
 import { ask, dialectAt, WIRE_DIALECTS, type WireDialect } from "./wire-dialects.ts"
 
-/** How late an error and the release of a socket may come. */
+/** The tolerance for an error and for the release of a socket. */
 const SLACK_MS = 500
 /** Clocks are read in two places. */
 const EARLY_MS = 50
@@ -19,8 +19,8 @@ interface UpstreamStall {
   readonly streamed: boolean
   readonly model: "test/model" | "test/thinker" | "test/far"
   readonly limitMs: number
-  /** What the provider does; resolves when its silence begins, where the limit counts from then. */
-  act?(reply: UpstreamReply, spoken: WireDialect): void | Promise<void>
+  /** The provider's behaviour; resolves when its silence begins, if the limit counts from then. */
+  act?(reply: UpstreamReply, dialect: WireDialect): void | Promise<void>
   readonly countsFrom: "question" | "silence"
 }
 
@@ -36,20 +36,20 @@ function begun({ events, openers }: WireDialect, words: 0 | 1): string {
 const SILENCES: Readonly<Record<string, UpstreamStall["act"]>> = {
   "no headers": () => {},
   "no event": (reply) => reply.stream(),
-  "openers only": async (reply, spoken) => {
+  "openers only": async (reply, dialect) => {
     reply.stream()
-    await reply.write(`${begun(spoken, 0)}: hello\n\n`)
+    await reply.write(`${begun(dialect, 0)}: hello\n\n`)
   },
 }
 
-async function afterAWord(reply: UpstreamReply, spoken: WireDialect): Promise<void> {
+async function afterAWord(reply: UpstreamReply, dialect: WireDialect): Promise<void> {
   reply.stream()
-  await reply.write(begun(spoken, 1))
+  await reply.write(begun(dialect, 1))
 }
 
-async function lively(reply: UpstreamReply, spoken: WireDialect): Promise<void> {
-  const [word = ""] = spoken.events(TEXT).slice(spoken.openers)
-  await afterAWord(reply, spoken)
+async function lively(reply: UpstreamReply, dialect: WireDialect): Promise<void> {
+  const [word = ""] = dialect.events(TEXT).slice(dialect.openers)
+  await afterAWord(reply, dialect)
   await repeat(reply, word)
 }
 
@@ -70,7 +70,7 @@ async function repeat(reply: UpstreamReply, piece: string): Promise<void> {
 }
 
 const far = { model: "test/far", countsFrom: "question" } as const
-const asked = { model: "test/model", countsFrom: "question" } as const
+const common = { model: "test/model", countsFrom: "question" } as const
 const silent = { countsFrom: "silence", act: afterAWord, streamed: true } as const
 
 function connecting(limitMs: number): UpstreamStall[] {
@@ -82,7 +82,7 @@ function connecting(limitMs: number): UpstreamStall[] {
 
 function firstEvents(limitMs: number, model: UpstreamStall["model"] = "test/model"): UpstreamStall[] {
   return Object.entries(SILENCES).map(([what, act]) => {
-    return { ...asked, model, what: `first event: ${what}`, streamed: true, limitMs, ...(act && { act }) }
+    return { ...common, model, what: `first event: ${what}`, streamed: true, limitMs, ...(act && { act }) }
   })
 }
 
@@ -102,13 +102,13 @@ const SCALED: readonly { readonly timeouts: Partial<ExchangeTimeouts>; readonly 
   },
   {
     timeouts: { streamMs: 800 },
-    stalls: [{ ...asked, what: "whole stream", streamed: true, limitMs: 800, act: lively }],
+    stalls: [{ ...common, what: "whole stream", streamed: true, limitMs: 800, act: lively }],
   },
   {
     timeouts: { unaryMs: 600 },
     stalls: [
-      { ...asked, what: "whole unary answer: no headers", streamed: false, limitMs: 600 },
-      { ...asked, what: "whole unary answer: drips", streamed: false, limitMs: 600, act: drips },
+      { ...common, what: "whole unary answer: no headers", streamed: false, limitMs: 600 },
+      { ...common, what: "whole unary answer: drips", streamed: false, limitMs: 600, act: drips },
     ],
   },
 ]
@@ -117,14 +117,14 @@ const DEFAULTS: readonly UpstreamStall[] = [...connecting(5000), ...firstEvents(
 
 interface StallOutcome {
   readonly stall: UpstreamStall
-  readonly spoken: WireDialect
-  /** By how much the error came after its limit; negative where before. */
+  readonly dialect: WireDialect
+  /** The delay of the error after its limit; negative if before. */
   readonly lateMs: number
-  readonly told: boolean
+  readonly reported: boolean
   readonly freed: boolean
 }
 
-/** One provider for all: each question says which stall it is about. */
+/** One provider for all: each request names its stall. */
 class StallingHost {
   private readonly stalls: UpstreamStall[] = []
   private readonly replies: UpstreamReply[] = []
@@ -147,16 +147,16 @@ class StallingHost {
 
   async suffer(
     stall: UpstreamStall,
-    spoken: WireDialect,
+    dialect: WireDialect,
     address: { url: string; key: string },
   ): Promise<StallOutcome> {
     const number = this.stalls.push(stall) - 1
     const { model, streamed, limitMs } = stall
-    const askedAt = performance.now()
-    const asked = { question: `stall ${number}`, model: atOneHost(model, spoken), streamed }
-    const text = await (await ask(spoken, address, asked)).text()
+    const sentAt = performance.now()
+    const request = { question: `stall ${number}`, model: atOneHost(model, dialect), streamed }
+    const text = await (await ask(dialect, address, request)).text()
     const endedAt = performance.now()
-    const from = stall.countsFrom === "question" ? askedAt : (this.silentSince[number] ?? Number.NaN)
+    const from = stall.countsFrom === "question" ? sentAt : (this.silentSince[number] ?? Number.NaN)
     const closed = this.replies[number]?.closed
     const freed = closed
       ? await within(closed, SLACK_MS).then(
@@ -164,7 +164,7 @@ class StallingHost {
           () => false,
         )
       : model === "test/far"
-    return { stall, spoken, lateMs: endedAt - from - limitMs, told: text.includes("upstream_unavailable"), freed }
+    return { stall, dialect, lateMs: endedAt - from - limitMs, reported: text.includes("upstream_unavailable"), freed }
   }
 }
 
@@ -176,7 +176,7 @@ const VENDORS = {
   "gemini array": "gemini",
 } as const
 
-/** Only where the client's protocol is spoken: at another host the wait would begin anew. */
+/** Only at hosts of the client's protocol: at another host the wait would start again. */
 function atOneHost(model: UpstreamStall["model"], { name }: WireDialect): string {
   return `${model === "test/far" ? "far" : "near"}-${VENDORS[name]}/${model}`
 }
@@ -204,8 +204,8 @@ function config(origin: string, farOrigin: string): string {
 
 export const timeOuts: ProofRow = {
   number: 9,
-  title: "the time-outs",
-  async run({ short, say }) {
+  title: "time-outs",
+  async run({ short, print }) {
     const host = await StallingHost.start()
     const full = await FullHost.start()
     const text = config(host.upstream.origin, full.origin)
@@ -214,10 +214,10 @@ export const timeOuts: ProofRow = {
       if (!short) seen.push(await defaultOutcomes(host, text))
       await eventually(() => full.callers === 0, { withinMs: SLACK_MS }).catch(() => {})
       const outcomes = seen.flatMap((each) => each.outcomes)
-      for (const { stall, spoken, lateMs, told, freed } of outcomes) {
-        if (told && freed && lateMs <= SLACK_MS && lateMs >= -EARLY_MS) continue
-        say(
-          `${spoken.name}, ${stall.what} (${stall.limitMs} ms): ${lateMs.toFixed(0)} ms late, ${told ? "" : "not "}told, freed: ${freed}`,
+      for (const { stall, dialect, lateMs, reported, freed } of outcomes) {
+        if (reported && freed && lateMs <= SLACK_MS && lateMs >= -EARLY_MS) continue
+        print(
+          `${dialect.name}, ${stall.what} (${stall.limitMs} ms): ${lateMs.toFixed(0)} ms late, ${reported ? "" : "not "}reported, freed: ${freed}`,
         )
       }
       return figures(outcomes, { places: sum(seen.map(({ places }) => places)), callers: full.callers, short })
@@ -265,7 +265,9 @@ async function defaultOutcomes(host: StallingHost, text: string): Promise<StallR
 
 function suffered(host: StallingHost, stalls: readonly UpstreamStall[], gateway: { url: string; key: string }) {
   const { url, key } = gateway
-  return Promise.all(stalls.flatMap((stall) => WIRE_DIALECTS.map((spoken) => host.suffer(stall, spoken, { url, key }))))
+  return Promise.all(
+    stalls.flatMap((stall) => WIRE_DIALECTS.map((dialect) => host.suffer(stall, dialect, { url, key }))),
+  )
 }
 
 function sum(numbers: readonly number[]): number {
@@ -280,14 +282,14 @@ function figures(
   return [
     { what: "stalls", seen: outcomes.length, atLeast: short ? 75 : 100 },
     {
-      what: "the latest error past its limit",
+      what: "the latest error after its limit",
       seen: Math.max(...outcomes.map(({ lateMs }) => lateMs)),
       atMost: SLACK_MS,
       unit: "ms",
     },
     { what: "errors before their limit", seen: count(({ lateMs }) => lateMs < -EARLY_MS), atMost: 0 },
-    { what: "not told as an error", seen: count(({ told }) => !told), atMost: 0 },
+    { what: "stalls not reported as an error", seen: count(({ reported }) => !reported), atMost: 0 },
     { what: "upstream sockets not freed", seen: count(({ freed }) => !freed) + callers, atMost: 0 },
-    { what: "places not given back", seen: places, atMost: 0 },
+    { what: "slots not released", seen: places, atMost: 0 },
   ]
 }

@@ -1,4 +1,4 @@
-// Readers that take nothing of a stream without end: the provider is paused, memory stays, and they are cut off.
+// Clients that do not read an endless stream: the provider is paused, memory stays bounded, and they are disconnected.
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { setTimeout } from "node:timers/promises"
 import { eventually } from "../stage/eventually.ts"
@@ -94,7 +94,7 @@ function among(ports: readonly number[]): KernelSocket[] {
   return kernelSockets().filter(({ localPort, remotePort }) => ports.includes(localPort) || ports.includes(remotePort))
 }
 
-/** What the kernel holds on the way from the provider to the readers. */
+/** Bytes in the kernel between the provider and the readers. */
 function queued(ports: readonly number[]): number {
   return among(ports).reduce((sum, { sendQueue, receiveQueue }) => sum + sendQueue + receiveQueue, 0)
 }
@@ -104,12 +104,12 @@ async function untilStill(host: EndlessHost): Promise<void> {
 }
 
 interface HeldBytes {
-  /** By the gateway, for each stream. */
+  /** Bytes held by the gateway, per stream. */
   readonly ownKib: number
   readonly kernelMib: number
 }
 
-/** What was written and is neither in the kernel's queues nor with a reader is in the gateway. */
+/** Bytes that were written and are neither in the kernel's queues nor with a reader are in the gateway. */
 async function held(host: EndlessHost, gatewayUrl: string, count: number): Promise<HeldBytes> {
   await untilStill(host)
   const kernel = queued([host.port, Number(new URL(gatewayUrl).port)])
@@ -131,7 +131,7 @@ async function secondsUntilCut(
 export const slowReaders: ProofRow = {
   number: 10,
   title: "slow readers",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const count = short ? 20 : 200
     const host = await EndlessHost.start(count)
     const gateway = await RunningGateway.start({ config: upstreamConfig(host.baseUrl) })
@@ -148,8 +148,8 @@ export const slowReaders: ProofRow = {
       })
       for (const reader of readers) reader.destroy()
       if (short) cutSeconds = await scaledCut(count)
-      say(`of each stream the kernel held ${own.kernelMib.toFixed(1)} MiB, the process ${own.ownKib.toFixed(0)} KiB`)
-      say(`a small question waited ${Math.max(...waits).toFixed(0)} ms at most`)
+      print(`per stream the kernel held ${own.kernelMib.toFixed(1)} MiB, the process ${own.ownKib.toFixed(0)} KiB`)
+      print(`a small request waited ${Math.max(...waits).toFixed(0)} ms at most`)
       return figures({ count, own, grownMb, cutSeconds, cutWithin: short ? 10 : 65 })
     } finally {
       await gateway.stop()
@@ -158,7 +158,7 @@ export const slowReaders: ProofRow = {
   },
 }
 
-/** As in a real one, where silence may last 30 s; here it may a second, and the connection's end takes some more. */
+/** As in production, where a reader may stall for 30 s; here for a second, and closing takes some more. */
 async function scaledCut(count: number): Promise<number> {
   const host = await EndlessHost.start(count)
   const config = upstreamConfig(host.baseUrl)
@@ -186,10 +186,17 @@ interface SlowReaderResult {
 
 function figures({ count, own, grownMb, cutSeconds, cutWithin }: SlowReaderResult): ProofFigure[] {
   return [
-    { what: "readers that take nothing", seen: count, atLeast: count },
-    { what: "held of each stream", seen: own.ownKib, atLeast: 0, atMost: 256, unit: "KiB", needsQuiet: true },
-    { what: "held by the kernel for each, so that it was full", seen: own.kernelMib, atLeast: 0.1, unit: "MiB" },
-    { what: "memory gained at its most", seen: grownMb, atMost: 300, unit: "MB" },
-    { what: "the last was cut after", seen: cutSeconds, atMost: cutWithin, unit: "s" },
+    { what: "clients that read nothing", seen: count, atLeast: count },
+    {
+      what: "held by the gateway per stream",
+      seen: own.ownKib,
+      atLeast: 0,
+      atMost: 256,
+      unit: "KiB",
+      needsQuiet: true,
+    },
+    { what: "held by the kernel per stream, until full", seen: own.kernelMib, atLeast: 0.1, unit: "MiB" },
+    { what: "peak memory growth", seen: grownMb, atMost: 300, unit: "MB" },
+    { what: "the last was disconnected after", seen: cutSeconds, atMost: cutWithin, unit: "s" },
   ]
 }

@@ -1,4 +1,4 @@
-// Requests on raw sockets that mean to be two, or somebody else's, or at another place.
+// Requests on raw sockets that try to be two requests, another caller's, or at another path.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { within } from "../stage/eventually.ts"
@@ -21,7 +21,7 @@ interface CorpusResult {
 export const rawSockets: ProofRow = {
   number: 11,
   title: "raw-socket corpus: smuggling, duplicate headers, path tricks",
-  async run({ say }) {
+  async run({ print }) {
     const upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("reached")))
     const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
     try {
@@ -32,13 +32,13 @@ export const rawSockets: ProofRow = {
       const wrong = cases.filter((_, at) => !isOneRefusal(seen[at]))
       const silent = cases.filter((_, at) => seen[at]?.closed && seen[at]?.statuses.length === 0)
       const open = cases.filter((_, at) => !seen[at]?.closed)
-      for (const { what } of wrong) say(`not refused once: ${what}`)
-      for (const { what } of silent) say(`closed without an answer: ${what}`)
-      for (const { what } of open) say(`left open: ${what}`)
+      for (const { what } of wrong) print(`not refused once: ${what}`)
+      for (const { what } of silent) print(`closed without an answer: ${what}`)
+      for (const { what } of open) print(`left open: ${what}`)
       return [
         { what: "cases", seen: cases.length, atLeast: 150 },
         { what: "not refused exactly once", seen: wrong.length, atMost: 0 },
-        { what: "of the refused, closed without an answer", seen: silent.length, atMost: 0 },
+        { what: "refused connections closed without an answer", seen: silent.length, atMost: 0 },
         { what: "connections left open", seen: open.length, atMost: 0 },
         { what: "requests that reached the provider", seen: upstream.requests.length, atMost: 0 },
         { what: "keys made or lost", seen: Math.abs((await keyCount(gateway)) - before), atMost: 0 },

@@ -1,4 +1,4 @@
-// Malformed everything: requests, bodies, the administration's and the providers' answers, with seeded random numbers.
+// Malformed requests, bodies, administration calls and provider answers, with seeded random numbers.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
@@ -22,7 +22,7 @@ const SHOWN_BYTES = 6000
 const MAX_FAILURES = 20
 const FAULTS = ["uncaught-exception", "unhandled-rejection", "observer-failed", "administration-failed"]
 
-/** Runs cases until the time is up; tells of each that failed how it can be had again. */
+/** Runs cases until the time is up; prints how to reproduce each failure. */
 class FuzzRun {
   cases = 0
   failures = 0
@@ -32,7 +32,7 @@ class FuzzRun {
     private readonly gateway: RunningGateway,
     private readonly seed: number,
     private readonly host: MalformedAnswerHost,
-    private readonly say: (text: string) => void,
+    private readonly print: (text: string) => void,
   ) {}
 
   async run(forMs: number): Promise<void> {
@@ -61,26 +61,26 @@ class FuzzRun {
     const shown = (sent: Buffer) => sent.subarray(0, SHOWN_BYTES).toString("base64")
     const answered = this.host.answerTo(number)
     this.fail(`case ${number}, ${what}: ${wrong}`)
-    this.say(`  sent, in base64: ${shown(bytes)}`)
-    if (answered) this.say(`  answered by the provider, in base64: ${shown(answered)}`)
+    this.print(`  sent, in base64: ${shown(bytes)}`)
+    if (answered) this.print(`  answered by the provider, in base64: ${shown(answered)}`)
   }
 
   private fail(what: string): void {
     this.failures++
-    this.say(`seed ${this.seed}, ${what}`)
+    this.print(`seed ${this.seed}, ${what}`)
   }
 
   private faultsLogged(): string[] {
     const broken = this.gateway.logged("exchange").filter(({ error_code }) => error_code === "internal_error")
-    const told = FAULTS.flatMap((event) => this.gateway.logged(event))
-    return [...told, ...broken].map(({ event, stack }) => `${event} ${stack}`)
+    const faults = FAULTS.flatMap((event) => this.gateway.logged(event))
+    return [...faults, ...broken].map(({ event, stack }) => `${event} ${stack}`)
   }
 }
 
 export const fuzz: ProofRow = {
   number: 12,
   title: "malformed everything",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const seed = Number(process.env.TRIVIUM_FUZZ_SEED) || (short ? 1 : Date.now() % 1_000_000)
     const unsound = new MalformedAnswerHost(seed)
     const host: UpstreamScript = (request, reply) => {
@@ -88,14 +88,14 @@ export const fuzz: ProofRow = {
     }
     const upstream = await ScriptedUpstream.start(host)
     const gateway = await RunningGateway.start({ config: vendorsConfig(upstream.origin, OTHER_MODELS) })
-    const run = new FuzzRun(gateway, seed, unsound, say)
+    const run = new FuzzRun(gateway, seed, unsound, print)
     try {
       const { waits, loop } = await watch(gateway, () => run.run(short ? SHORT_MS : LONG_MS))
-      say(`${run.cases} cases of seed ${seed}; TRIVIUM_FUZZ_SEED=${seed} gives them again, but for the keys`)
+      print(`${run.cases} cases of seed ${seed}; TRIVIUM_FUZZ_SEED=${seed} repeats them, except for the keys`)
       return [
         { what: "cases", seen: run.cases, atLeast: short ? 500 : 10_000 },
-        { what: "crashes, faults logged, answers that admit one", seen: run.failures, atMost: 0 },
-        { what: "longest wait of a small question beside them", seen: Math.max(...waits), atMost: 150, unit: "ms" },
+        { what: "crashes, logged faults and answers with an internal error", seen: run.failures, atMost: 0 },
+        { what: "longest wait of a small request meanwhile", seen: Math.max(...waits), atMost: 150, unit: "ms" },
         loopFigure(loop),
         { what: "status of an honest request afterwards", seen: await honest(gateway), atLeast: 200, atMost: 200 },
       ]

@@ -1,4 +1,4 @@
-// Bodies that are costly to read, many at once: everybody else must not notice, and memory must hold.
+// Bodies that are costly to parse, many at once: other clients are not delayed, and memory stays bounded.
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { completion, ScriptedUpstream } from "../stage/upstream.ts"
 import type { ProofRow } from "./row.ts"
@@ -34,7 +34,7 @@ function wideMembers(bytes: number): string {
 export const jsonBombs: ProofRow = {
   number: 13,
   title: "deep, wide, huge JSON",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("hi")))
     const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
     const bytes = short ? 6 * MIB : 31 * MIB
@@ -51,17 +51,17 @@ export const jsonBombs: ProofRow = {
           for (const status of await Promise.all(answers)) statuses.set(status, (statuses.get(status) ?? 0) + 1)
         })
         const wait = Math.max(...waits)
-        say(`${what}: longest wait ${wait.toFixed(0)} ms, memory +${grownMb.toFixed(0)} MB`)
+        print(`${what}: longest wait ${wait.toFixed(0)} ms, memory +${grownMb.toFixed(0)} MB`)
         worstWait = Math.max(worstWait, wait)
         late += loop.late
         mostGrown = Math.max(mostGrown, grownMb)
       }
       const odd = [...statuses].filter(([status]) => ![200, 400, 503].includes(status))
-      say(`answers by status: ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")}`)
+      print(`answers by status: ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")}`)
       return [
-        { what: "longest wait of a small question beside them", seen: worstWait, atMost: 150, unit: "ms" },
+        { what: "longest wait of a small request meanwhile", seen: worstWait, atMost: 150, unit: "ms" },
         loopFigure({ late }),
-        { what: "memory gained at its most", seen: mostGrown, atMost: 700, unit: "MB" },
+        { what: "peak memory growth", seen: mostGrown, atMost: 700, unit: "MB" },
         { what: "statuses other than 200, 400 and 503", seen: odd.length, atMost: 0 },
         { what: "faults logged", seen: faultsLogged(gateway), atMost: 0 },
       ]

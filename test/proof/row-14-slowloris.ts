@@ -1,4 +1,4 @@
-// Many connections that say almost nothing: they are cut, and everybody else is served as before.
+// Many connections that send almost nothing: they are closed, and all other clients are served as before.
 import { connect, type Socket } from "node:net"
 import { setTimeout } from "node:timers/promises"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
@@ -10,21 +10,21 @@ import { percentile } from "./watch-gateway.ts"
 const BYTE_EVERY_MS = 1000
 const BEGIN_WITHIN_MS = 2000
 const GIVE_UP_MS = 30_000
-/** Below this a percentile says more of the machine than of the gateway. */
+/** Below this a percentile shows the machine rather than the gateway. */
 const FLOOR_MS = 5
 
 export const slowloris: ProofRow = {
   number: 14,
   title: "slowloris",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("hi")))
     const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
     const count = short ? 100 : 2000
     try {
       const alone = await waitsDuring(gateway.url, () => setTimeout(short ? 2000 : 10_000))
       const cuts: number[] = []
-      const beside = await waitsDuring(gateway.url, async () => {
-        // They are strangers to each other: nobody waits for the others to begin.
+      const waits = await waitsDuring(gateway.url, async () => {
+        // The clients are independent: none waits for the others to begin.
         const drips = Array.from({ length: count }, async (_, at) => {
           await setTimeout((at / count) * BEGIN_WITHIN_MS)
           return drip(gateway, at)
@@ -32,14 +32,14 @@ export const slowloris: ProofRow = {
         cuts.push(...(await Promise.all(drips)))
       })
       const aloneMs = percentile(alone, 99)
-      const besideMs = percentile(beside, 99)
-      say(`p99 of a small question: ${aloneMs.toFixed(1)} ms alone, ${besideMs.toFixed(1)} ms beside them`)
+      const waitMs = percentile(waits, 99)
+      print(`p99 of a small request: ${aloneMs.toFixed(1)} ms alone, ${waitMs.toFixed(1)} ms meanwhile`)
       return [
         { what: "connections", seen: cuts.length, atLeast: count },
-        { what: "the last was cut after", seen: Math.max(...cuts) / 1000, atMost: 15, unit: "s" },
+        { what: "the last was closed after", seen: Math.max(...cuts) / 1000, atMost: 15, unit: "s" },
         {
-          what: `p99 of a small question beside them, by that alone (at least ${FLOOR_MS} ms)`,
-          seen: besideMs / Math.max(aloneMs, FLOOR_MS),
+          what: `p99 of a small request meanwhile, relative to that alone (at least ${FLOOR_MS} ms)`,
+          seen: waitMs / Math.max(aloneMs, FLOOR_MS),
           atMost: 2,
           unit: "times",
           needsQuiet: true,

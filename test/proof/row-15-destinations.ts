@@ -1,4 +1,4 @@
-// Requests that mean to say where they go, or as whom: nobody but the configured provider ever hears of them.
+// Requests that try to choose a destination or a credential: only the configured provider ever receives them.
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { requestHead, sendRaw } from "../stage/raw-exchange.ts"
 import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
@@ -63,7 +63,7 @@ function* namedAttacks(forms: readonly string[]): Generator<DestinationAttack> {
   }
 }
 
-/** What a message may hold, and a provider may fetch; the gateway may not. */
+/** Addresses in a message that a provider may fetch and the gateway may not. */
 function* mediaAttacks(forms: readonly string[]): Generator<DestinationAttack> {
   for (const form of forms) {
     for (const route of MODEL_ROUTES) yield { route, body: (sound) => withMedia(sound, form) }
@@ -101,7 +101,7 @@ function* redirectAttacks(forms: readonly string[], step: number): Generator<Des
   }
 }
 
-/** What a connection itself may say of where it wants to. */
+/** Destinations in the connection itself. */
 function rawAttacks(forms: readonly string[], key: string): string[] {
   const body = JSON.stringify({ model: "test/model", messages: [{ role: "user", content: "hi" }] })
   const lines = (host: string) =>
@@ -124,7 +124,7 @@ function rawAttacks(forms: readonly string[], key: string): string[] {
   })
 }
 
-/** What the configured provider saw that it should not have. */
+/** Forbidden values that reached the configured provider. */
 class DestinationWitness {
   calls = 0
   strangers = 0
@@ -143,13 +143,13 @@ class DestinationWitness {
     const [, status, index] = /redirect (\d+) to (\d+)/.exec(body.toString()) ?? []
     if (index === undefined) return answersAll(request, reply)
     const location = headerText(this.forms[Number(index)] ?? "")
-    const told = {
+    const result = {
       location,
       refresh: `0; url=${location}`,
       "content-location": location,
       link: `<${location}>; rel=next`,
     }
-    reply.json({}, Number(status), { ...told, "alt-svc": `http/1.1="${location}"` })
+    reply.json({}, Number(status), { ...result, "alt-svc": `http/1.1="${location}"` })
   }
 }
 
@@ -162,7 +162,7 @@ function behind(trap: TrapHost): Record<string, string> {
 export const destinations: ProofRow = {
   number: 15,
   title: "destination override; SSRF",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const trap = await TrapHost.start()
     const upstream = await ScriptedUpstream.start()
     const other = await ScriptedUpstream.start(answersAll)
@@ -178,10 +178,10 @@ export const destinations: ProofRow = {
         atOnce: AT_ONCE,
         act: (bytes) => sendRaw(gateway.url, Buffer.from(bytes, "latin1")),
       })
-      say(`answers by status: ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")}`)
+      print(`answers by status: ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")}`)
       const { connections, bytes } = trap
       const { calls, strangers } = witness
-      // The trap must be one: where an administrator says so, the gateway goes there.
+      // The trap works: with an administrator's permission the gateway connects to it.
       await gateway.chat({ model: "test/far", messages: [{ role: "user", content: "hi" }] })
       const wished = trap.connections - connections
       return [
@@ -189,11 +189,11 @@ export const destinations: ProofRow = {
         { what: "attacks", seen: attacks.length + raw.length, atLeast: short ? 5000 : 50_000 },
         { what: "connections to any other origin", seen: connections, atMost: 0 },
         { what: "bytes to any other origin", seen: bytes, atMost: 0 },
-        { what: "calls of a configured provider that was not asked for", seen: other.requests.length, atMost: 0 },
+        { what: "calls to a configured provider that was not requested", seen: other.requests.length, atMost: 0 },
         { what: "calls with another credential, host or path", seen: strangers, atMost: 0 },
-        { what: "attacks that reached the provider, as words", seen: calls, atLeast: 500 },
+        { what: "attacks that reached the provider as plain text", seen: calls, atLeast: 500 },
         { what: "answers with status 500", seen: statuses.get(500) ?? 0, atMost: 0 },
-        { what: "connections to the trap by an administrator's wish", seen: wished, atLeast: 1 },
+        { what: "connections to the trap with an administrator's permission", seen: wished, atLeast: 1 },
       ]
     } finally {
       await gateway.stop()

@@ -1,5 +1,5 @@
-// Four times as many requests as the gateway has places for: what it takes on it finishes, the rest is told at once, and
-// a key that asks for everything does not shut the others out.
+// Four times as many requests as the gateway has slots: admitted ones finish, the rest is rejected at once, and a
+// greedy key does not shut out the others.
 import { setTimeout } from "node:timers/promises"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { completion, ScriptedUpstream } from "../stage/upstream.ts"
@@ -8,7 +8,7 @@ import type { ProofFigure, ProofRow } from "./row.ts"
 import { HostTheft, OwnStalls, percentile } from "./watch-gateway.ts"
 import { chat, ask as say } from "./wire-dialects.ts"
 
-/** Where the host of this machine took more of its time, what took how long tells nothing of the gateway. */
+/** If the machine's host took more of its time, durations show nothing about the gateway. */
 const MOST_STOLEN = 0.02
 const OFFERED_PER_SECOND = 400
 const TICK_MS = 10
@@ -35,7 +35,7 @@ interface OverloadAnswer {
   readonly isJudged: boolean
 }
 
-/** How many requests each key asks while the others ask theirs. */
+/** The number of requests of each key while the others send theirs. */
 type ShareList = readonly number[]
 const EVEN: ShareList = [1, 1, 1, 1]
 const GREEDY: ShareList = [47, 1, 1, 1]
@@ -67,21 +67,21 @@ class OverloadRun {
   /** Offers requests by the clock, however the gateway fares, and waits for the last answer. */
   async offer(shares: ShareList, seconds: number): Promise<OverloadAnswer[]> {
     const turns = shares.flatMap((share, key) => Array.from({ length: share }, () => key))
-    const asked: Promise<OverloadAnswer>[] = []
+    const pending: Promise<OverloadAnswer>[] = []
     const began = performance.now()
     for (let elapsedMs = 0; elapsedMs < seconds * 1000; elapsedMs = performance.now() - began) {
       const due = Math.floor((elapsedMs * OFFERED_PER_SECOND) / 1000)
-      while (asked.length < due) asked.push(this.ask(turns[(asked.length * STRIDE) % turns.length] ?? 0))
+      while (pending.length < due) pending.push(this.ask(turns[(pending.length * STRIDE) % turns.length] ?? 0))
       await setTimeout(TICK_MS)
     }
-    return Promise.all(asked)
+    return Promise.all(pending)
   }
 
   get upstreamCalls(): number {
     return this.upstream.requests.length
   }
 
-  /** As its own metrics say. */
+  /** The value in the gateway's own metrics. */
   async shed(): Promise<number> {
     const families = parseExposition(await (await this.gateway.administer("/metrics")).text())
     const samples = families.get("trivium_shed_total")?.samples ?? []
@@ -95,11 +95,11 @@ class OverloadRun {
   }
 
   private async ask(key: number): Promise<OverloadAnswer> {
-    const asked = performance.now()
+    const sentAt = performance.now()
     const answer = await say(chat, { url: this.gateway.url, key: this.keys[key] ?? "" })
     const text = await answer.text()
-    const ms = performance.now() - asked
-    const isJudged = !this.stalls.since(asked)
+    const ms = performance.now() - sentAt
+    const isJudged = !this.stalls.since(sentAt)
     const [, code] = /"code":\s*"([a-z_]+)"/.exec(text) ?? []
     return { key, status: answer.status, code, retryAfter: answer.headers.get("retry-after"), ms, isJudged }
   }
@@ -114,8 +114,8 @@ const isShed = ({ status, code, retryAfter }: OverloadAnswer) =>
 
 export const overload: ProofRow = {
   number: 16,
-  title: "overload: four times as many requests as there are places",
-  async run({ short, say }) {
+  title: "overload: four times as many requests as there are slots",
+  async run({ short, print }) {
     const scale = short ? SHORT : WHOLE
     const theft = new HostTheft()
     const run = await OverloadRun.start(scale)
@@ -126,31 +126,31 @@ export const overload: ProofRow = {
       const all = [...even, ...greedy]
       const shed = all.filter(isShed)
       const waits = shed.filter(({ isJudged }) => isJudged).map(({ ms }) => ms)
-      say(`${all.length} requests, ${all.filter(isAnswered).length} answered, ${shed.length} shed`)
-      say(`shed answers: p50 ${percentile(waits, 50).toFixed(1)} ms, at most ${Math.max(...waits).toFixed(1)} ms`)
+      print(`${all.length} requests, ${all.filter(isAnswered).length} answered, ${shed.length} shed`)
+      print(`shed answers: p50 ${percentile(waits, 50).toFixed(1)} ms, at most ${Math.max(...waits).toFixed(1)} ms`)
       const { share } = theft
       const isTimed = share <= MOST_STOLEN
       if (!isTimed) console.warn(`row 16: the host took ${(100 * share).toFixed(0)} % of the time, so it is not timed`)
       return [
         ...(isTimed ? timedFigures(even, { scale, waits, judged: waits.length / shed.length }) : []),
         {
-          what: "of the answers, for the least of four keys that ask alike",
+          what: "share of the answers of the least served of four equal keys",
           seen: leastShare(even),
           atLeast: 20,
           unit: "%",
         },
         ...greedyFigures(greedy),
         {
-          what: "neither answered nor shed",
+          what: "requests neither answered nor shed",
           seen: all.filter((each) => !isAnswered(each) && !isShed(each)).length,
           atMost: 0,
         },
         {
-          what: "provider's calls beyond the answers",
+          what: "provider calls beyond the answers",
           seen: run.upstreamCalls - all.filter(isAnswered).length,
           atMost: 0,
         },
-        { what: "shed, and not counted as such", seen: shed.length - (await run.shed()), atLeast: 0, atMost: 0 },
+        { what: "shed requests not counted as such", seen: shed.length - (await run.shed()), atLeast: 0, atMost: 0 },
       ]
     } finally {
       await run.stop()
@@ -160,7 +160,7 @@ export const overload: ProofRow = {
 
 interface OverloadTiming {
   readonly scale: OverloadScale
-  /** Of shed answers. */
+  /** The durations of shed answers. */
   readonly waits: readonly number[]
   /** The share of shed answers that these are, of 1. */
   readonly judged: number
@@ -175,7 +175,7 @@ function timedFigures(
     { what: "offered", seen: even.length / evenSeconds, atLeast: 0.95 * OFFERED_PER_SECOND, unit: "a second" },
     { what: "answered", seen: goodput, atLeast: 0.9 * CAPACITY, unit: "a second" },
     { what: "shed answers, p99", seen: percentile(waits, 99), atMost: 20, unit: "ms" },
-    { what: "of them judged, of 100", seen: 100 * judged, atLeast: 50 },
+    { what: "share of them judged, of 100", seen: 100 * judged, atLeast: 50 },
   ]
   return figures.map((figure) => ({ ...figure, needsQuiet: true }))
 }
@@ -185,15 +185,15 @@ function leastShare(even: readonly OverloadAnswer[]): number {
   return (Math.min(...perKey) / even.filter(isAnswered).length) * 100
 }
 
-/** Of the keys beside it, each asks for less than its share. */
+/** Each of the other keys uses less than its share. */
 function greedyFigures(greedy: readonly OverloadAnswer[]): ProofFigure[] {
   const modest = greedy.filter(({ key }) => key > 0)
   const answered = (modest.filter(isAnswered).length / modest.length) * 100
   return [
-    { what: "requests beside a greedy key", seen: modest.length, atLeast: 20 },
-    { what: "of them answered", seen: answered, atLeast: 90, unit: "%" },
+    { what: "requests of other keys next to a greedy one", seen: modest.length, atLeast: 20 },
+    { what: "of these, answered", seen: answered, atLeast: 90, unit: "%" },
     {
-      what: "of the greedy key's answered",
+      what: "of the greedy key's, answered",
       seen: greedy.filter((each) => each.key === 0 && isAnswered(each)).length,
       atLeast: 50,
     },

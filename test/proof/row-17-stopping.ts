@@ -1,5 +1,5 @@
-// SIGTERM and reloads under load. A request is accepted when the gateway has begun to answer it, other than by saying
-// that it stops, or has sent it to a provider; each of these is answered whole, and booked as its provider billed it.
+// SIGTERM and reloads under load. A request is accepted when the gateway has begun to answer it, other than by
+// reporting that it stops, or has sent it to a provider; each is answered whole, and booked as its provider billed it.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -17,7 +17,7 @@ import { ask, WIRE_DIALECTS, type WireDialect } from "./wire-dialects.ts"
 
 const HOSTS = 3
 const CLIENTS = 16
-/** While nobody listens, or who does is stopping. */
+/** The pause while no gateway listens, or one is stopping. */
 const PAUSE_MS = 30
 
 /** Calls a model of its own, so that what is billed for it is known, with a key of its own, so that what is booked is. */
@@ -37,9 +37,9 @@ interface StoppingClient {
 interface StoppingAnswer {
   readonly requestId: string
   readonly isWhole: boolean
-  /** As a unary answer's header says. */
+  /** The cost in a unary answer's header. */
   readonly cost: string | null
-  readonly told: string
+  readonly text: string
 }
 
 function configOf(origins: readonly string[], change: number): string {
@@ -63,7 +63,7 @@ interface GatewayLifetimes {
 
 /** With what a gateway takes to stop, and the next to start, about 20 s from signal to signal. */
 const WHOLE: GatewayLifetimes = { lifetimesMs: Array.from({ length: 8 }, () => 14_000), signal: "SIGTERM" }
-/** The grace of SIGTERM alone takes 5 s; SIGINT has none, and so nobody can heed a warning. */
+/** The grace of SIGTERM alone takes 5 s; SIGINT has none, so that no client can react in time. */
 const SHORT: GatewayLifetimes = { lifetimesMs: [1000, 800], signal: "SIGINT" }
 
 class StoppingRun {
@@ -72,7 +72,7 @@ class StoppingRun {
   private clients: StoppingClient[] = []
   private isOver = false
 
-  async run({ lifetimesMs, signal, say }: GatewayLifetimes & { readonly say: (text: string) => void }) {
+  async run({ lifetimesMs, signal, print }: GatewayLifetimes & { readonly print: (text: string) => void }) {
     const starting = Array.from({ length: HOSTS }, (_, at) => RunningSimulator.start("--bill", this.billFile(at)))
     this.clients = await makeClients(this.dataDir)
     const simulators = await Promise.all(starting)
@@ -87,7 +87,7 @@ class StoppingRun {
       for (const [at, lifetimeMs] of lifetimesMs.entries()) {
         if (at > 0) await gateways.replace(signal)
         await setTimeout(lifetimeMs)
-        say(`gateway ${at + 1}: ${this.answers} answers so far`)
+        print(`gateway ${at + 1}: ${this.answers} answers so far`)
       }
       this.isOver = true
       await Promise.all(load)
@@ -146,14 +146,14 @@ async function askOnce(
   client: StoppingClient,
   { url, random }: { url: string; random: SeededRandom },
 ): Promise<StoppingAnswer | undefined> {
-  const [spoken, streamed] = [random.pick(WIRE_DIALECTS), random.chance(0.6)]
+  const [dialect, streamed] = [random.pick(WIRE_DIALECTS), random.chance(0.6)]
   const words = random.chance(0.5)
     ? `first-token-ms-${random.below(200)}`
     : `tokens-per-second-${100 + random.below(900)}`
-  const asked = { model: `t/${client.name}@${words}`, question: `Say ${5 + random.below(200)} words.`, streamed }
+  const request = { model: `t/${client.name}@${words}`, question: `Say ${5 + random.below(200)} words.`, streamed }
   let answer: Response
   try {
-    answer = await ask(spoken, { url, key: client.key }, asked)
+    answer = await ask(dialect, { url, key: client.key }, request)
   } catch (cause) {
     client.turnedAway++
     if ((cause as { code?: string }).code !== "ECONNREFUSED") client.cutOff++
@@ -166,13 +166,13 @@ async function askOnce(
   }
   return {
     requestId: answer.headers.get("x-request-id") ?? "",
-    isWhole: answer.status === 200 && (streamed ? ENDINGS[spoken.name].test(text) : isJson(text)),
+    isWhole: answer.status === 200 && (streamed ? ENDINGS[dialect.name].test(text) : isJson(text)),
     cost: answer.headers.get("x-gateway-cost"),
-    told: `${spoken.name} ${streamed ? "streamed" : "whole"}: ${answer.status} …${text.slice(-200)}`,
+    text: `${dialect.name} ${streamed ? "streamed" : "whole"}: ${answer.status} …${text.slice(-200)}`,
   }
 }
 
-/** How a stream says that nothing more will come. */
+/** The end of a stream. */
 const ENDINGS: Readonly<Record<WireDialect["name"], RegExp>> = {
   chat: /^data: \[DONE\]$/m,
   responses: /^event: response\.(completed|incomplete)$/m,
@@ -192,7 +192,7 @@ function isJson(text: string): boolean {
 
 interface StoppingEvidence {
   readonly clients: readonly StoppingClient[]
-  /** Of each host. */
+  /** The bills of each host. */
   readonly bills: readonly (readonly SimulatedCharge[])[]
   readonly books: OfflineLedger
 }
@@ -202,7 +202,7 @@ const costOf = ({ input_tokens, output_tokens }: SimulatedCharge) =>
 
 const sorted = (amounts: readonly bigint[]) => amounts.toSorted((one, other) => Number(one - other)).join(" ")
 
-/** What each client has of whole answers, what its model was billed for, and what its key has paid: one for one. */
+/** The whole answers of each client, the bills of its model and the payments of its key match one for one. */
 function unequal({ clients, bills, books }: StoppingEvidence): string[] {
   const billed = Map.groupBy(bills.flat(), ({ model }) => model)
   const booked = Map.groupBy(books.entries, ({ key }) => key)
@@ -214,30 +214,30 @@ function unequal({ clients, bills, books }: StoppingEvidence): string[] {
   })
 }
 
-function toldOtherwise({ clients, books }: StoppingEvidence): string[] {
+function bookedOtherwise({ clients, books }: StoppingEvidence): string[] {
   const entries = new Map(books.entries.map((entry) => [entry.request, entry]))
   const isBooked = ({ cost }: StoppingAnswer, entry: BookedEntry | undefined) =>
     entry?.kind === "settled" && (cost === null || nanoOfUsd(cost) === entry.revenue)
   return clients
     .flatMap(({ answers }) => answers)
     .filter((answer) => answer.isWhole && !isBooked(answer, entries.get(answer.requestId)))
-    .map(({ requestId, cost }) => `${requestId}: told ${cost}, booked ${entries.get(requestId)?.kind}`)
+    .map(({ requestId, cost }) => `${requestId}: reported ${cost}, booked ${entries.get(requestId)?.kind}`)
 }
 
-function figures(evidence: StoppingEvidence, say: (text: string) => void): ProofFigure[] {
+function figures(evidence: StoppingEvidence, print: (text: string) => void): ProofFigure[] {
   const { clients, bills, books } = evidence
-  const broken = clients.flatMap(({ answers }) => answers.filter(({ isWhole }) => !isWhole).map(({ told }) => told))
+  const broken = clients.flatMap(({ answers }) => answers.filter(({ isWhole }) => !isWhole).map(({ text }) => text))
   const problems = books.problems.map(({ invariant, what }) => `${invariant}: ${what}`)
   const cutOff = clients.reduce((sum, client) => sum + client.cutOff, 0)
-  say(`turned away behind a balancer: ${turnedAway(clients, true)}; of the others: ${turnedAway(clients, false)}`)
-  say(`of all these ${cutOff} found their connection closed without a byte`)
+  print(`rejected behind a load balancer: ${turnedAway(clients, true)}; of the others: ${turnedAway(clients, false)}`)
+  print(`${cutOff} of these found their connection closed without a byte`)
   return [
     { what: "hosts that have billed", seen: bills.filter(({ length }) => length > 0).length, atLeast: HOSTS },
-    problemFigure("accepted, and not answered whole", { problems: broken, say }),
-    problemFigure("clients with answers, bills and entries that differ", { problems: unequal(evidence), say }),
-    problemFigure("answers booked otherwise than told", { problems: toldOtherwise(evidence), say }),
-    problemFigure("problems that the ledger's own proof finds", { problems, say }),
-    { what: "held although no gateway runs", seen: books.holds.length, atMost: 0 },
+    problemFigure("requests accepted and not answered whole", { problems: broken, print }),
+    problemFigure("clients whose answers, bills and entries differ", { problems: unequal(evidence), print }),
+    problemFigure("answers booked with another cost than reported", { problems: bookedOtherwise(evidence), print }),
+    problemFigure("problems that the ledger's own verification finds", { problems, print }),
+    { what: "open holds although no gateway runs", seen: books.holds.length, atMost: 0 },
   ]
 }
 
@@ -250,11 +250,11 @@ function turnedAway(clients: readonly StoppingClient[], isBalanced: boolean): nu
 export const stopping: ProofRow = {
   number: 17,
   title: "SIGTERM and reloads under load, over three hosts",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const lifetimes = short ? SHORT : WHOLE
     const run = new StoppingRun()
     try {
-      const { gateways, seconds } = await run.run({ ...lifetimes, say })
+      const { gateways, seconds } = await run.run({ ...lifetimes, print })
       const evidence = await run.evidence()
       const answers = evidence.clients.reduce((sum, client) => sum + client.answers.length, 0)
       const { reloads, rejected, errors } = gateways.seen
@@ -265,12 +265,14 @@ export const stopping: ProofRow = {
           atLeast: lifetimes.lifetimesMs.length,
         },
         { what: "reloads", seen: (reloads + rejected) / seconds, atLeast: short ? 3 : 10, unit: "a second" },
-        { what: "of them refused as invalid", seen: rejected, atLeast: short ? 1 : 20 },
+        { what: "of these, refused as invalid", seen: rejected, atLeast: short ? 1 : 20 },
         { what: "requests accepted", seen: answers, atLeast: short ? 40 : 3000 },
-        ...figures(evidence, say),
+        ...figures(evidence, print),
         ...(short
           ? []
-          : [{ what: "turned away behind a balancer", seen: turnedAway(evidence.clients, true), atMost: 0 }]),
+          : [
+              { what: "requests rejected behind a load balancer", seen: turnedAway(evidence.clients, true), atMost: 0 },
+            ]),
         { what: "other errors in the logs", seen: errors, atMost: 0 },
       ]
     } finally {

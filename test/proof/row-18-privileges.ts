@@ -1,4 +1,4 @@
-// Who may what, generated: every route of both listeners, for everyone who might come.
+// Access control, generated: every route of both listeners, for every kind of caller.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { protocols } from "../../src/protocols.ts"
@@ -60,10 +60,10 @@ async function figures(gateway: RunningGateway, roles: RouteRoles): Promise<Proo
   const mayCall = new Set(inference.flatMap((door) => [entry("whole", door), entry("narrow", door)]))
   const unexpected = [...entered].filter((each) => !mayAdminister.has(each)).length
   return [
-    { what: "unexpectedly let in at the administration", seen: unexpected, atMost: 0 },
-    { what: "unexpectedly let in at the inference routes", seen: outside(called, mayCall), atMost: 0 },
-    { what: "let in at the administration's paths on the inference port", seen: strayed.size, atMost: 0 },
-    { what: "wrongly kept out", seen: outside(mayAdminister, entered) + outside(mayCall, called), atMost: 0 },
+    { what: "callers unexpectedly admitted to the administration", seen: unexpected, atMost: 0 },
+    { what: "callers unexpectedly admitted to the inference routes", seen: outside(called, mayCall), atMost: 0 },
+    { what: "callers admitted to the administration's paths on the inference port", seen: strayed.size, atMost: 0 },
+    { what: "callers wrongly rejected", seen: outside(mayAdminister, entered) + outside(mayCall, called), atMost: 0 },
     { what: "combinations tried", seen: (2 * administration.length + inference.length) * roles.size, atLeast: 300 },
   ]
 }
@@ -92,7 +92,7 @@ async function whoEnters(base: string, doors: readonly GuardedRoute[], roles: Ro
   return found
 }
 
-/** What is refused for its body, or for what it names, has been let in. */
+/** A rejection for the body, or for an unknown name, comes after authentication. */
 async function enters(
   base: string,
   { method, path }: GuardedRoute,
@@ -101,7 +101,7 @@ async function enters(
   const headers = { ...credential, "content-type": "application/json", "anthropic-version": "2023-06-01" }
   const body = method === "GET" || method === "HEAD" ? {} : { body: "{}" }
   const response = await fetch(base + path, { method, headers, ...body })
-  const told = (await response.json().catch(() => ({}))) as { error?: { code?: string } }
-  const { code } = told.error ?? {}
+  const refusal = (await response.json().catch(() => ({}))) as { error?: { code?: string } }
+  const { code } = refusal.error ?? {}
   return response.status !== 401 && response.status !== 403 && code !== "route_not_found"
 }

@@ -1,4 +1,4 @@
-// Words that must stay where they are: keys, prompts, headers, credentials, an upstream's own. Looked for everywhere else.
+// Canaries in keys, prompts, headers, credentials and upstream texts are searched for wherever they must not be.
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
@@ -7,9 +7,9 @@ import { OtlpCollector } from "../telemetry/collector.ts"
 import type { ProofRow } from "./row.ts"
 import { dialectAt, WIRE_DIALECTS, type WireDialect } from "./wire-dialects.ts"
 
-/** Each has a word of its own, so that a hit says where it came from. */
+/** Each canary has a word of its own, so that a hit shows its origin. */
 const canary = (of: string) => `canary-${of}-5d1c7e`
-/** What not even the caller may read in an answer. */
+/** Canaries that not even the caller may read in an answer. */
 const NOT_IN_ANSWERS = [/canary-(credential|kept|collector|organisation)-5d1c7e/, /tra_[0-9A-Za-z]{20}/]
 /** Files that hold a secret of the gateway's own, for its owner alone. */
 const OWN_SECRETS = ["secret", "admin-key"]
@@ -21,11 +21,11 @@ const account = { "openai-organization": canary("organisation"), "x-ratelimit-li
 
 const SCRIPTS: Readonly<Record<string, UpstreamScript>> = {
   answers: async ({ path, body }, reply) => {
-    const spoken = dialectAt(path)
+    const dialect = dialectAt(path)
     if (!/"stream":\s*true|streamGenerate/.test(path + body))
-      return reply.json(spoken.answer(canary("answer")), 200, account)
+      return reply.json(dialect.answer(canary("answer")), 200, account)
     reply.stream(account)
-    for (const event of spoken.events(`${canary("streamed")} words`)) await reply.write(event)
+    for (const event of dialect.events(`${canary("streamed")} words`)) await reply.write(event)
     reply.end()
   },
   "400": (_, reply) => reply.json(fault(), 400, account),
@@ -71,10 +71,10 @@ export const canaries: ProofRow = {
         { what: "hits in the metrics", seen: hits(metrics, gateway.key), atMost: 0 },
         { what: "hits in the traces", seen: hits(collector.text, gateway.key), atMost: 0 },
         { what: "hits in answers", seen: sum(answers.map((answer) => matches(answer, NOT_IN_ANSWERS))), atMost: 0 },
-        { what: "callers' keys and headers told to the provider", seen: strays(seenUpstream, gateway.key), atMost: 0 },
+        { what: "callers' keys and headers sent to the provider", seen: strays(seenUpstream, gateway.key), atMost: 0 },
         { what: "exchanges", seen: answers.length, atLeast: 90 },
         { what: "spans received", seen: collector.spans.length, atLeast: 90 },
-        { what: "prompts the provider did get", seen: matches(seenUpstream, [/canary-prompt/]), atLeast: 1 },
+        { what: "prompts that reached the provider", seen: matches(seenUpstream, [/canary-prompt/]), atLeast: 1 },
       ]
     } finally {
       await gateway.stop()
@@ -89,16 +89,16 @@ async function provoke(gateway: RunningGateway, upstream: ScriptedUpstream): Pro
   const answers: string[] = []
   for (const script of Object.values(SCRIPTS)) {
     upstream.script = script
-    for (const spoken of WIRE_DIALECTS) {
-      for (const streamed of [false, true]) answers.push(await call(gateway, { spoken, streamed }))
+    for (const dialect of WIRE_DIALECTS) {
+      for (const streamed of [false, true]) answers.push(await call(gateway, { dialect, streamed }))
     }
   }
   upstream.script = SCRIPTS.answers as UpstreamScript
-  for (const spoken of WIRE_DIALECTS) {
-    answers.push(await call(gateway, { spoken, streamed: false, key: canary("wrong-key") }))
-    answers.push(await call(gateway, { spoken, streamed: false, model: `${canary("model")}/x` }))
-    answers.push(await call(gateway, { spoken, streamed: false, text: `{"model": ${canary("no-json")}` }))
-    answers.push(await call(gateway, { spoken, streamed: false, text: `{"${canary("member")}": 1}` }))
+  for (const dialect of WIRE_DIALECTS) {
+    answers.push(await call(gateway, { dialect, streamed: false, key: canary("wrong-key") }))
+    answers.push(await call(gateway, { dialect, streamed: false, model: `${canary("model")}/x` }))
+    answers.push(await call(gateway, { dialect, streamed: false, text: `{"model": ${canary("no-json")}` }))
+    answers.push(await call(gateway, { dialect, streamed: false, text: `{"${canary("member")}": 1}` }))
   }
   for (const path of [`/${canary("path")}`, `/v1/models/${canary("path")}/x`]) {
     const headers = { authorization: `Bearer ${gateway.key}` }
@@ -116,7 +116,7 @@ async function provoke(gateway: RunningGateway, upstream: ScriptedUpstream): Pro
 }
 
 interface CanaryRequest {
-  readonly spoken: WireDialect
+  readonly dialect: WireDialect
   readonly streamed: boolean
   readonly key?: string
   readonly model?: string
@@ -125,28 +125,28 @@ interface CanaryRequest {
 
 function call(
   { url, key: own }: RunningGateway,
-  { spoken, streamed, key = own, model = "test/model", text }: CanaryRequest,
+  { dialect, streamed, key = own, model = "test/model", text }: CanaryRequest,
 ) {
   const headers = {
-    ...spoken.headers(key),
+    ...dialect.headers(key),
     cookie: canary("header"),
     "user-agent": canary("header"),
     "x-forwarded-for": canary("header"),
     "openai-organization": canary("header"),
     traceparent: canary("header"),
   }
-  const body = text ?? JSON.stringify(spoken.body(canary("prompt"), { model, streamed }))
-  return textOf(fetch(url + spoken.path(model, streamed), { method: "POST", headers, body }))
+  const body = text ?? JSON.stringify(dialect.body(canary("prompt"), { model, streamed }))
+  return textOf(fetch(url + dialect.path(model, streamed), { method: "POST", headers, body }))
 }
 
-/** Headers and body; a connection that breaks has said what it said. */
+/** Headers and body, up to a break of the connection. */
 async function textOf(answer: Promise<Response>): Promise<string> {
   const { headers, body } = await answer
   let text = JSON.stringify([...headers])
   try {
     for await (const piece of body ?? []) text += Buffer.from(piece).toString("latin1")
   } catch {
-    // What came before counts.
+    // Bytes before the break count.
   }
   return text
 }

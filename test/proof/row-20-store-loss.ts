@@ -1,5 +1,5 @@
-// The store takes nothing for a while: nobody is called whose hold is not durable, nobody is taken for a stranger, and
-// what was under way is delivered, and settled once when the store works again.
+// The store fails for a while: no provider is called without a durable hold, no valid key is rejected as unknown, and
+// calls under way are delivered, and settled once when the store works again.
 import { Database } from "bun:sqlite"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -16,32 +16,37 @@ const OUTAGES_PER_RUN = 4
 /** Longer than the last byte of an answer waits for the store. */
 const LONG_OUTAGE_MS = 2500
 const MOST_OUTAGE_MS = 6000
-/** How far the store may come beyond what it has written already. */
+/** The growth of the store after which it fails. */
 const ROOM_BYTES = 64 * 1024
 const RESUMES_MS = 10_000
-/** What a caller may be told while the store is lost, or because of its own balance. */
+/** The errors a caller may get while the store fails, or because of its own balance. */
 const HONEST = ["store_unavailable", "insufficient_balance", "budget_exceeded"]
 
 export const storeLoss: ProofRow = {
   number: 20,
   title: "store loss: SQLite full, and locked",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const seen = new LossSeen()
     const evidence: InvariantEvidence[] = []
     if (!canLimit)
-      say("There is no prlimit here: a gateway is started under a limit in its place, and ends its outage with it.")
+      print("There is no prlimit here: a gateway is started under a limit instead, and its end ends the outage.")
     for (let number = 0; number < (short ? 1 : LONG_RUNS); number++) {
       const random = new SeededRandom({ seed: Date.now(), number })
       const loss = new StoreLoss({ outages: short ? SHORT_OUTAGES : thrown(random), random, seen })
       evidence.push(await (canLimit ? loss.run() : loss.runUntilRestart()))
-      say(`${seen.outages} outages, ${seen.delivered} answers under way, ${seen.resumedMs.toFixed(0)} ms to resume`)
+      print(`${seen.outages} outages, ${seen.delivered} answers under way, ${seen.resumedMs.toFixed(0)} ms to resume`)
     }
     return [
       { what: "outages", seen: seen.outages, atLeast: !canLimit ? 1 : short ? SHORT_OUTAGES.length : 20 },
-      ...invariantFigures(evidence, say),
+      ...invariantFigures(evidence, print),
       ...clientFigures(evidence),
       ...(canLimit ? underWayFigures(seen, evidence) : []),
-      { what: "the longest until a request was answered again", seen: seen.resumedMs, atMost: RESUMES_MS, unit: "ms" },
+      {
+        what: "the longest time until a request was answered again",
+        seen: seen.resumedMs,
+        atMost: RESUMES_MS,
+        unit: "ms",
+      },
       { what: "crashes", seen: seen.crashes, atMost: 0 },
       { what: "faults logged", seen: seen.faults, atMost: 0 },
       ...(await lockFigures()),
@@ -69,29 +74,33 @@ function clientFigures(evidence: readonly InvariantEvidence[]): ProofFigure[] {
     tracedRequests.filter(holds).length
   const unbooked = evidence.reduce((sum, each) => sum + billedUnbooked(each), 0)
   return [
-    { what: "told that the store is lost", seen: count(({ seen }) => seen.code === "store_unavailable"), atLeast: 1 },
+    {
+      what: "requests answered with store_unavailable",
+      seen: count(({ seen }) => seen.code === "store_unavailable"),
+      atLeast: 1,
+    },
     { what: "answers 401", seen: count(({ seen }) => seen.status === 401), atMost: 0 },
     {
-      what: "refused for any other reason than the store's or their own money",
+      what: "requests refused for other reasons than the store or their own funds",
       seen: count(({ seen }) => seen.how === "refused" && !HONEST.includes(seen.code ?? "")),
       atMost: 0,
     },
-    { what: "billed, and not in the ledger", seen: unbooked, atMost: 0 },
+    { what: "billed calls that are not in the ledger", seen: unbooked, atMost: 0 },
   ]
 }
 
 function underWayFigures(seen: LossSeen, evidence: readonly InvariantEvidence[]): ProofFigure[] {
   const recovered = evidence.flatMap(({ books }) => books.entries).filter(({ kind }) => kind === "recovered")
   return [
-    { what: "answers under way that came whole", seen: seen.delivered, atLeast: seen.outages },
-    { what: "of them, while the store was lost", seen: seen.deliveredMeanwhile, atLeast: 1 },
-    { what: "answers under way that did not come", seen: seen.undelivered, atMost: 0 },
-    { what: "the longest until all that was owed was settled", seen: seen.settledMs, atMost: RESUMES_MS, unit: "ms" },
+    { what: "answers under way that arrived whole", seen: seen.delivered, atLeast: seen.outages },
+    { what: "of these, while the store was down", seen: seen.deliveredMeanwhile, atLeast: 1 },
+    { what: "answers under way that did not arrive", seen: seen.undelivered, atMost: 0 },
+    { what: "the longest time until all charges were settled", seen: seen.settledMs, atMost: RESUMES_MS, unit: "ms" },
     { what: "holds that only a restart would have ended", seen: recovered.length, atMost: 0 },
   ]
 }
 
-/** A running gateway's lock cannot be taken from it; one that starts finds a store that is locked, and says so. */
+/** A running gateway's lock cannot be taken; a starting one reports a locked store. */
 async function lockFigures(): Promise<ProofFigure[]> {
   const folder = mkdtempSync(join(tmpdir(), "trivium-locked-"))
   const dataDir = join(folder, "data")
@@ -107,7 +116,7 @@ async function lockFigures(): Promise<ProofFigure[]> {
     const again = await RunningGateway.start({ dataDir })
     await again.stop()
     return [
-      { what: "others kept out of the store of a running gateway", seen: isShut ? 1 : 0, atLeast: 1 },
+      { what: "other processes refused at the store of a running gateway", seen: isShut ? 1 : 0, atLeast: 1 },
       {
         what: "starts on a locked store that were refused with the reason",
         seen: code !== 0 && stderr.includes("in use by another process") ? 1 : 0,

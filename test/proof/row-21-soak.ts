@@ -1,4 +1,4 @@
-// Mixed load for long, some clients leaving and some upstreams failing: memory and descriptors stay where they are.
+// A long mixed load with leaving clients and failing upstreams: memory and descriptors stay level.
 import { readdirSync } from "node:fs"
 import { setTimeout } from "node:timers/promises"
 import { RunningGateway } from "../stage/gateway.ts"
@@ -11,7 +11,7 @@ const CALLERS = 40
 const LEAVING = 0.05
 const FAILING = 0.05
 const SAMPLE_MS = 1000
-/** Of the time: until compilers and caches have settled. */
+/** The share of the time until compilers and caches have settled. */
 const SETTLING = 0.25
 
 const FAULTS = ["status-500", "status-429", "cut-after-3", "reset-after-3", "garbage-after-2", "error-after-0", "html"]
@@ -43,7 +43,7 @@ interface SoakTally {
 export const soak: ProofRow = {
   number: 21,
   title: "soak: mixed load, 5 % of streams left by their client, 5 % of upstreams failing",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const simulator = await RunningSimulator.start("--first-token-ms", "5", "--tokens-per-second", "500")
     const gateway = await RunningGateway.start({ config: config(simulator.url) })
     const durationMs = short ? 4000 : 10 * 60_000
@@ -60,21 +60,21 @@ export const soak: ProofRow = {
       while (performance.now() < until) {
         await setTimeout(SAMPLE_MS)
         samples.push([(performance.now() - startedAt) / 60_000, gateway.memoryMb])
-        if (samples.length % 60 === 0) say(`after ${samples.length / 60} min: ${gateway.memoryMb.toFixed(1)} MB`)
+        if (samples.length % 60 === 0) print(`after ${samples.length / 60} min: ${gateway.memoryMb.toFixed(1)} MB`)
       }
       await Promise.all(callers)
       // Idle connections, to either side, are given time to close.
       await setTimeout(short ? 500 : 45_000)
       const settled = samples.slice(Math.floor(samples.length * SETTLING))
-      say(
+      print(
         `${tally.calls} calls, ${tally.left} left, ${tally.failed} failed upstream; idle again at ${gateway.memoryMb.toFixed(1)} MB`,
       )
       return [
-        // In a few seconds it says nothing.
+        // In a few seconds it means nothing.
         ...(short ? [] : [{ what: "slope of memory", seen: slope(settled), atMost: 0.5, unit: "MB per minute" }]),
-        { what: "memory at its most", seen: Math.max(...samples.map(([, mb]) => mb)), atMost: 300, unit: "MB" },
+        { what: "peak memory", seen: Math.max(...samples.map(([, mb]) => mb)), atMost: 300, unit: "MB" },
         { what: "calls", seen: tally.calls, atLeast: short ? 500 : 100_000, needsQuiet: true },
-        { what: "good streams that did not arrive", seen: tally.lost, atMost: 0 },
+        { what: "sound streams that did not arrive", seen: tally.lost, atMost: 0 },
         { what: "descriptors gained", seen: descriptors(gateway.pid) - before, atMost: short ? 300 : 5 },
         { what: "faults logged", seen: faultsLogged(gateway), atMost: 0 },
       ]
@@ -86,20 +86,20 @@ export const soak: ProofRow = {
 }
 
 async function call(gateway: RunningGateway, { tally, at }: { tally: SoakTally; at: number }): Promise<void> {
-  const spoken = WIRE_DIALECTS[at % WIRE_DIALECTS.length] ?? WIRE_DIALECTS[0]
-  if (!spoken) return
+  const dialect = WIRE_DIALECTS[at % WIRE_DIALECTS.length] ?? WIRE_DIALECTS[0]
+  if (!dialect) return
   const streamed = at % 3 !== 0
   const failing = Math.random() < FAILING
   const model = failing ? `test/${FAULTS[at % FAULTS.length]}` : "test/model"
   const question = "Tell me about the sea. ".repeat(1 + (at % 50))
-  const body = JSON.stringify(spoken.body(question, { model, streamed }))
+  const body = JSON.stringify(dialect.body(question, { model, streamed }))
   const leaves = streamed && Math.random() < LEAVING
   const abort = new AbortController()
   tally.calls++
   try {
-    const response = await fetch(gateway.url + spoken.path(model, streamed), {
+    const response = await fetch(gateway.url + dialect.path(model, streamed), {
       method: "POST",
-      headers: spoken.headers(gateway.key),
+      headers: dialect.headers(gateway.key),
       body,
       signal: abort.signal,
     })
@@ -117,7 +117,7 @@ function descriptors(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length
 }
 
-/** Of the straight line that fits best. */
+/** The slope of the regression line. */
 function slope(points: readonly (readonly [number, number])[]): number {
   const mean = (at: 0 | 1) => points.reduce((sum, point) => sum + point[at], 0) / points.length
   const [x, y] = [mean(0), mean(1)]

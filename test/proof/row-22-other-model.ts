@@ -1,5 +1,5 @@
-// Requests that mean to run another model than the one that is billed, to put out more than they said, or to name what
-// another tenant keeps in the shared account, at a host that obeys all of it: it never hears of them.
+// Requests that try to run another model than the one billed, to exceed their output limit, or to name another tenant's
+// objects in the shared account, at a host that obeys all of it: it never receives them.
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { CaseInsensitiveHost } from "./case-insensitive-host.ts"
 import type { ProofRow } from "./row.ts"
@@ -11,7 +11,7 @@ const LIMIT = 5
 const DEAR = "upstream-dear"
 
 interface ModelAttack {
-  readonly spoken: WireDialect
+  readonly dialect: WireDialect
   readonly streamed: boolean
   /** JSON text, so that a name may be written with escapes. */
   readonly text: string
@@ -34,7 +34,7 @@ const LIMITS = ["max_tokens", "max_completion_tokens", "max_output_tokens", "max
 const LISTS = ["models", "fallbacks", "route", "preset", "plugins", "extra_body", "compound_custom", "provider_options"]
 const OBJECTS = ["file_id", "file_ids", "container_id", "vector_store_ids", "cached_content"]
 
-/** Members to put beside those of a sound body, as JSON text. */
+/** Members to add to those of a sound body, as JSON text. */
 function* members(): Generator<string> {
   for (const name of spellings("model")) yield `"${name}":"${DEAR}"`
   for (const name of LIMITS) {
@@ -62,18 +62,18 @@ function* members(): Generator<string> {
 }
 
 function* attacks(): Generator<ModelAttack> {
-  for (const spoken of WIRE_DIALECTS) {
+  for (const dialect of WIRE_DIALECTS) {
     for (const streamed of [false, true]) {
-      const sound = soundText(spoken, streamed)
+      const sound = soundText(dialect, streamed)
       for (const member of members()) {
-        yield { spoken, streamed, text: `${sound.slice(0, -1)},${member}}` }
-        yield { spoken, streamed, text: `{${member},${sound.slice(1)}` }
+        yield { dialect, streamed, text: `${sound.slice(0, -1)},${member}}` }
+        yield { dialect, streamed, text: `{${member},${sound.slice(1)}` }
       }
     }
   }
 }
 
-/** A model beside the one that the key may call. */
+/** A model other than the one that the key may call. */
 const DEAR_MODEL = `
   - { id: test/dear, kind: chat, context_window: 1000, max_output_tokens: 100, pricing: { input: "100", output: "200" },
       targets: [{ provider: openai-like, model: ${DEAR} }, { provider: anthropic-like, model: ${DEAR} },
@@ -99,7 +99,7 @@ export const otherModels: ProofRow = {
       const statuses = await runConcurrently(chosen, { atOnce: AT_ONCE, act: (attack) => send(gateway, key, attack) })
       const seen = [...host.obeyed]
       host.obeyed.length = 0
-      const sound = [...WIRE_DIALECTS].flatMap((spoken) => [false, true].map((streamed) => soundOf(spoken, streamed)))
+      const sound = [...WIRE_DIALECTS].flatMap((dialect) => [false, true].map((streamed) => soundOf(dialect, streamed)))
       const answered = await runConcurrently(sound, { atOnce: 1, act: (each) => send(gateway, key, each) })
       return [
         { what: "attacks", seen: chosen.length, atLeast: short ? 300 : 8000 },
@@ -109,7 +109,7 @@ export const otherModels: ProofRow = {
           atMost: 0,
         },
         {
-          what: "runs with a larger limit than was held",
+          what: "runs with a larger limit than the hold covers",
           seen: count(seen, ({ limit }) => limit > LIMIT),
           atMost: 0,
         },
@@ -136,8 +136,8 @@ function count<Item>(items: readonly Item[], isMeant: (item: Item) => boolean): 
   return items.filter(isMeant).length
 }
 
-function soundOf(spoken: WireDialect, streamed: boolean): ModelAttack {
-  return { spoken, streamed, text: soundText(spoken, streamed) }
+function soundOf(dialect: WireDialect, streamed: boolean): ModelAttack {
+  return { dialect, streamed, text: soundText(dialect, streamed) }
 }
 
 const OWN_LIMITS: Readonly<Record<WireDialect["name"], JsonBody>> = {
@@ -148,13 +148,13 @@ const OWN_LIMITS: Readonly<Record<WireDialect["name"], JsonBody>> = {
   "gemini array": { generationConfig: { maxOutputTokens: LIMIT } },
 }
 
-function soundText(spoken: WireDialect, streamed: boolean): string {
-  return JSON.stringify({ ...spoken.body("hi", { model: "test/model", streamed }), ...OWN_LIMITS[spoken.name] })
+function soundText(dialect: WireDialect, streamed: boolean): string {
+  return JSON.stringify({ ...dialect.body("hi", { model: "test/model", streamed }), ...OWN_LIMITS[dialect.name] })
 }
 
-async function send(gateway: RunningGateway, key: string, { spoken, streamed, text }: ModelAttack): Promise<number> {
-  const path = spoken.path("test/model", streamed)
-  const headers = { "content-type": "application/json", ...spoken.headers(key) }
+async function send(gateway: RunningGateway, key: string, { dialect, streamed, text }: ModelAttack): Promise<number> {
+  const path = dialect.path("test/model", streamed)
+  const headers = { "content-type": "application/json", ...dialect.headers(key) }
   const response = await fetch(gateway.url + path, { method: "POST", headers, body: text })
   await response.text()
   return response.status

@@ -1,6 +1,6 @@
-// Limits that a host does not keep to, written in every member of every protocol, on a balance, a strict one and a
-// budget: what is billed upstream is never more than was there and one answer for each call under way; what was put out
-// is owed; and nobody is let in after that.
+// Hosts that ignore output limits, in every member of every protocol, on a balance, a strict balance and a budget:
+// upstream bills exceed the funds by at most one answer per call under way; that excess is owed; and further calls are
+// rejected.
 import { nanoOfUsd } from "../../src/canonical/usd.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { FUNDING_KINDS, type FundingKind, FundingSource } from "./funding-sources.ts"
@@ -13,7 +13,7 @@ const WORTH_NANO = 50_000_000n
 const NANO_PER_TOKEN = 10_000n
 const SHAPES = ["unary", "stream", "silent reasoning"] as const
 const LATER_CALLS = 10
-/** So many times as many calls are made as are under way at once. */
+/** The number of calls made, as a multiple of the concurrent ones. */
 const WAVES = 3
 
 interface WrittenLimit {
@@ -30,8 +30,8 @@ const chat = (what: string, limits: object): WrittenLimit => ({
 })
 
 const LIMITS: readonly WrittenLimit[] = [
-  chat("max_completion_tokens beside a larger max_tokens", { max_completion_tokens: 1, max_tokens: 100_000 }),
-  chat("max_tokens beside a larger max_completion_tokens", { max_completion_tokens: 100_000, max_tokens: 1 }),
+  chat("max_completion_tokens with a larger max_tokens", { max_completion_tokens: 1, max_tokens: 100_000 }),
+  chat("max_tokens with a larger max_completion_tokens", { max_completion_tokens: 100_000, max_tokens: 1 }),
   chat("max_tokens", { max_tokens: 1 }),
   chat("max_completion_tokens", { max_completion_tokens: 1 }),
   chat("no limit", {}),
@@ -69,7 +69,7 @@ function casesOf(short: boolean): LimitCase[] {
       SHAPES.flatMap((shape) => fundings.map((funding) => ({ limit, shape, funding, isHonest }))),
     ),
   )
-  // A host that keeps to limits is asked by those who may never owe anything, and who write one.
+  // A host that obeys limits serves keys with a strict balance, which set a limit.
   const meant = all.filter(
     ({ isHonest, funding, limit }) => !isHonest || (funding.strict && !limit.what.includes("no limit")),
   )
@@ -98,7 +98,7 @@ interface LimitResult {
   readonly beyondNano: bigint
   /** Billed beyond what was there at all. */
   readonly overNano: bigint
-  /** Of the calls that were answered whole: billed, and neither paid nor owed. */
+  /** Calls answered whole that were billed, and are neither paid nor owed. */
   readonly lostNano: bigint
   readonly whole: number
   readonly late: number
@@ -129,11 +129,11 @@ function positive(nano: bigint): bigint {
   return nano > 0n ? nano : 0n
 }
 
-/** What is left, less what is owed. */
+/** The balance less the debt. */
 async function standing(gateway: RunningGateway, funding: FundingSource): Promise<bigint> {
   const headers = { authorization: `Bearer ${funding.key(0)}` }
-  const told = (await (await fetch(`${gateway.url}/v1/key`, { headers })).json()) as { debt?: string }
-  return (await funding.leftNano()) - (nanoOfUsd(told.debt ?? "0") ?? 0n)
+  const status = (await (await fetch(`${gateway.url}/v1/key`, { headers })).json()) as { debt?: string }
+  return (await funding.leftNano()) - (nanoOfUsd(status.debt ?? "0") ?? 0n)
 }
 
 async function send(gateway: RunningGateway, key: string, { limit, shape, upstreamModel }: LimitCase) {
@@ -155,8 +155,8 @@ interface LimitStage {
 
 export const limits: ProofRow = {
   number: 23,
-  title: "limits that hosts do not keep to, in every member, unary, streamed and reasoned in silence",
-  async run({ short, say }) {
+  title: "output limits that hosts ignore, in every member, unary, streamed and with silent reasoning",
+  async run({ short, print }) {
     const host = await MeteredHost.start()
     const cases = casesOf(short)
     const gateway = await RunningGateway.start({ config: config(host.origin, cases) })
@@ -166,7 +166,7 @@ export const limits: ProofRow = {
       for (const each of cases) {
         const found = await spend(each, stage)
         seen.push({ ...each, ...found })
-        say(
+        print(
           `${each.limit.what}, ${each.shape}, ${each.funding.what}: ${found.overNano} nano-USD over, ${found.whole} whole`,
         )
       }
@@ -187,18 +187,18 @@ function figures(seen: readonly (LimitResult & LimitCase)[], atOnce: number): Pr
   return [
     { what: `ways to spend, ${WAVES * atOnce} calls each, ${atOnce} at once`, seen: seen.length, atLeast: 10 },
     {
-      what: "USD billed beyond the balance and one answer for each call under way",
+      what: "USD billed beyond the balance and one answer per call under way",
       seen: usd(seen, "beyondNano"),
       atMost: 0,
     },
-    { what: "USD reported as put out, and neither paid nor owed", seen: usd(seen, "lostNano"), atMost: 0 },
-    { what: "calls let in once all was spent", seen: seen.reduce((sum, { late }) => sum + late, 0), atMost: 0 },
+    { what: "USD of reported output that is neither paid nor owed", seen: usd(seen, "lostNano"), atMost: 0 },
+    { what: "calls admitted after all was spent", seen: seen.reduce((sum, { late }) => sum + late, 0), atMost: 0 },
     {
-      what: "streams delivered whole by hosts that exceed the limit, on a balance worth none",
+      what: "whole streams of hosts that exceed the limit, on a balance that covers none",
       seen: limited.reduce((sum, { whole }) => sum + whole, 0),
       atMost: 0,
     },
-    { what: "USD over a strict balance at hosts that keep to the limit", seen: usd(honest, "overNano"), atMost: 0 },
-    { what: "calls answered by these", seen: honest.reduce((sum, { whole }) => sum + whole, 0), atLeast: 1 },
+    { what: "USD above a strict balance at hosts that obey the limit", seen: usd(honest, "overNano"), atMost: 0 },
+    { what: "calls answered by these hosts", seen: honest.reduce((sum, { whole }) => sum + whole, 0), atLeast: 1 },
   ]
 }

@@ -1,5 +1,5 @@
-// kill -9 while unary calls are under way: what was held for them is known, listed and returned once, so that the tenant
-// pays what is owed and nothing else.
+// kill -9 during unary calls: their holds are known, listed and returned once, so that the tenant pays exactly what is
+// owed.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -20,7 +20,7 @@ const BALANCE_USD = "5"
 const BALANCE_NANO = 5_000_000_000n
 const TENANT = "payer"
 
-/** Each holds 4,096 tokens, since nobody says how long an answer may be. */
+/** Each holds 4,096 tokens, since the requests set no output limit. */
 const configOf = (baseUrl: string) => `
 providers:
   held: { type: openai-compatible, base_url: "${baseUrl}", api_key: "upstream-credential" }
@@ -37,7 +37,7 @@ class SuspenseRun {
   kills = 0
   underWay = 0
   suspendedNano = 0n
-  /** What the tenant has too little, and too much, once all is returned: after every kill, in nano-USD. */
+  /** The tenant's shortfall and surplus after everything is returned, after every kill, in nano-USD. */
   missingNano = 0n
   surplusNano = 0n
   leftInSuspense = 0
@@ -149,21 +149,21 @@ class SuspenseRun {
 
 export const suspense: ProofRow = {
   number: 24,
-  title: "kill -9 of unary calls: what was held comes back, once",
-  async run({ short, say }) {
+  title: "kill -9 of unary calls: the holds are returned once",
+  async run({ short, print }) {
     const kills = short ? KILLS.short : KILLS.long
     const run = new SuspenseRun()
     await run.run(kills)
-    say(`${Number(run.suspendedNano) / 1e9} USD were found in suspense`)
+    print(`${Number(run.suspendedNano) / 1e9} USD in suspense`)
     return [
       { what: "kills", seen: run.kills, atLeast: kills },
-      { what: "of them followed by a kill while it was returned", seen: run.killedReturns, atLeast: 1 },
-      { what: "calls under way when they came", seen: run.underWay, atLeast: kills * UNDER_WAY },
-      { what: "found in suspense", seen: Number(run.suspendedNano) / 1e9, atLeast: 0.4, unit: "USD" },
-      { what: "missing after the return", seen: Number(run.missingNano), atMost: 0, unit: "nano-USD" },
-      { what: "returned too much", seen: Number(run.surplusNano), atMost: 0, unit: "nano-USD" },
+      { what: "of these, followed by a kill during the return", seen: run.killedReturns, atLeast: 1 },
+      { what: "calls under way at the kills", seen: run.underWay, atLeast: kills * UNDER_WAY },
+      { what: "amount found in suspense", seen: Number(run.suspendedNano) / 1e9, atLeast: 0.4, unit: "USD" },
+      { what: "amount missing after the return", seen: Number(run.missingNano), atMost: 0, unit: "nano-USD" },
+      { what: "amount returned in excess", seen: Number(run.surplusNano), atMost: 0, unit: "nano-USD" },
       { what: "requests left in suspense", seen: run.leftInSuspense, atMost: 0 },
-      { what: "problems that the ledger's own proof finds", seen: run.problems, atMost: 0 },
+      { what: "problems that the ledger's own verification finds", seen: run.problems, atMost: 0 },
     ]
   },
 }

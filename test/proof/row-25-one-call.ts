@@ -1,5 +1,5 @@
-// One call, and how often its provider sees it: once for every attempt, and once more at most, where a kept connection
-// turned out to be closed. The provider counts for itself.
+// The number of upstream calls per request, counted by the provider: one per attempt, and at most one more if a kept
+// connection turned out to be closed.
 import { setTimeout } from "node:timers/promises"
 import { RunningGateway } from "../stage/gateway.ts"
 import { countReportedAttempts } from "../stage/reported-attempts.ts"
@@ -8,7 +8,7 @@ import type { ProofFigure, ProofRow } from "./row.ts"
 
 interface KillCase {
   readonly what: string
-  /** How long the provider works on a call before it dies without a byte. */
+  /** The time that the provider works on a call before it closes without a byte. */
   readonly afterMs: () => number
   /** Which of the requests for one call it kills: the first, or all. */
   readonly kills: "first" | "all"
@@ -31,7 +31,7 @@ const KEPT_CONNECTIONS = 4
 /** Long enough for the connections of calls that have just been answered to be idle. */
 const WARM_MS = 50
 
-/** A provider that answers what warms its connections, and kills calls as its case says. */
+/** A provider that answers warm-up calls, and kills calls as its case requires. */
 class KillingHost {
   private readonly sends = new Map<string, number>()
 
@@ -81,8 +81,8 @@ async function callOnce(
   await Promise.all(warming)
   await setTimeout(WARM_MS)
   const response = await ask(of.call)
-  const told = Number(response.headers.get("x-gateway-attempts"))
-  const attempts = response.ok ? told : Math.max(told, countReportedAttempts(await response.json()))
+  const reported = Number(response.headers.get("x-gateway-attempts"))
+  const attempts = response.ok ? reported : Math.max(reported, countReportedAttempts(await response.json()))
   return { sends: host.sendsOf(of.call), attempts, answered: response.ok }
 }
 
@@ -104,8 +104,8 @@ function indexesOf(kills: KillCase["kills"]): number[] {
 
 export const oneCall: ProofRow = {
   number: 25,
-  title: "one call is not sent many times",
-  async run({ short, say }) {
+  title: "one call is not sent repeatedly",
+  async run({ short, print }) {
     const rounds = short ? 1 : 25
     const hosts = await Promise.all(CASES.map((each) => KillingHost.start(each)))
     const gateway = await RunningGateway.start({ config: configOf(hosts) })
@@ -125,7 +125,7 @@ export const oneCall: ProofRow = {
       )
       for (const [index, calls] of seen.entries()) {
         const most = calls.toSorted((one, other) => other.sends - one.sends)[0]
-        say(`${CASES[index]?.what}: ${most?.sends} sends of one call at most, in ${most?.attempts} attempts`)
+        print(`${CASES[index]?.what}: ${most?.sends} sends of one call at most, in ${most?.attempts} attempts`)
       }
       return figures(seen)
     } finally {
@@ -143,7 +143,7 @@ function figures(seen: readonly (readonly CallSeen[])[]): ProofFigure[] {
   return [
     { what: "calls", seen: seen.flat().length, atLeast: CASES.length },
     { what: "sends of one call beyond its attempts, at most", seen: Math.max(...extra(seen.flat())), atMost: 1 },
-    { what: "the same where the provider had worked for seconds", seen: Math.max(...extra(slow)), atMost: 0 },
+    { what: "of these, after the provider had worked for seconds", seen: Math.max(...extra(slow)), atMost: 0 },
     { what: "sends of any call, at most", seen: Math.max(...seen.flat().map(({ sends }) => sends)), atMost: 4 },
     {
       what: "calls not answered although only their first request was killed",

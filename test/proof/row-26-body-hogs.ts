@@ -8,7 +8,7 @@ import { faultsLogged, watch } from "./watch-gateway.ts"
 
 const MIB = 1024 * 1024
 const ANNOUNCED = 32 * MIB
-/** What each hog sends at once: together far more than the gateway holds. */
+/** The bytes that each hog sends at once: together far more than the gateway's budget. */
 const AT_ONCE = 30 * MIB
 /** Just enough to count as a body on its way. */
 const DRIP_BYTES = 20 * 1024
@@ -77,7 +77,7 @@ async function bodyBytes(gateway: RunningGateway): Promise<number> {
 export const bodyHogs: ProofRow = {
   number: 26,
   title: "bodies that are announced and do not end",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("hi")))
     const config = upstreamConfig(upstream.baseUrl).replace("context_window: 1000,", "context_window: 1000000,")
     const gateway = await RunningGateway.start({ config })
@@ -113,15 +113,17 @@ export const bodyHogs: ProofRow = {
         isOver = true
         await Promise.all(senders)
         const begun = (await Promise.all(hogs)).reduce((sum, each) => sum + each, 0)
-        say(`${begun} endless bodies begun by ${HOG_KEYS} keys`)
+        print(`${begun} endless bodies begun by ${HOG_KEYS} keys`)
       })
-      say(`the ordinary tenant's answers: ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")}`)
+      print(
+        `the ordinary tenant's answers: ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")}`,
+      )
       const other = [...statuses].reduce((sum, [status, count]) => sum + (status === 200 ? 0 : count), 0)
       return [
-        { what: "bytes of bodies held at most", seen: mostHeld / MIB, atLeast: 200, atMost: 256, unit: "MiB" },
+        { what: "peak bytes of bodies held", seen: mostHeld / MIB, atLeast: 200, atMost: 256, unit: "MiB" },
         { what: "the ordinary tenant's requests answered", seen: statuses.get(200) ?? 0, atLeast: short ? 20 : 500 },
         { what: "the ordinary tenant's requests refused", seen: other, atMost: 0 },
-        { what: "memory gained at its most", seen: grownMb, atMost: 700, unit: "MB" },
+        { what: "peak memory growth", seen: grownMb, atMost: 700, unit: "MB" },
         { what: "faults logged", seen: faultsLogged(gateway), atMost: 0 },
       ]
     } finally {

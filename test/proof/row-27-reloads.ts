@@ -1,5 +1,5 @@
-// A configuration file that is written carelessly under load: in place, emptied, cut, deleted, unreadable, renamed over.
-// Whatever is there for a moment, every request that the configuration allows is answered by its provider.
+// A configuration file written carelessly under load: in place, emptied, truncated, deleted, unreadable, renamed over.
+// Every request that the configuration allows is still answered by its provider.
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
@@ -24,7 +24,7 @@ type ReloadAction = (storm: ReloadStorm) => void | Promise<void>
 
 const write: ReloadAction = ({ file, next }) => writeFileSync(file, next())
 
-/** What is in the file's place for a while, then gone again. */
+/** Content that replaces the file for a while. */
 function instead(put: (file: string) => void): ReloadAction {
   return async (storm) => {
     const { file, random } = storm
@@ -102,7 +102,7 @@ async function run(gateway: RunningGateway, { baseUrl, short }: { baseUrl: strin
   return { answers, written, lastHolds: await lastHolds(gateway, { file: storm.file, baseUrl }) }
 }
 
-/** Whether what stands at the end takes effect, whatever went before. */
+/** Whether the final content takes effect after any previous ones. */
 async function lastHolds(gateway: RunningGateway, { file, baseUrl }: { file: string; baseUrl: string }) {
   writeFileSync(file, upstreamConfig(baseUrl).replace("id: test/model", "id: last/model"))
   const call = () => gateway.chat({ model: "last/model", messages: [{ role: "user", content: "hi" }] })
@@ -117,14 +117,14 @@ async function lastHolds(gateway: RunningGateway, { file, baseUrl }: { file: str
 export const reloads: ProofRow = {
   number: 27,
   title: "a configuration file that is written carelessly under load",
-  async run({ short, say }): Promise<ProofFigure[]> {
+  async run({ short, print }): Promise<ProofFigure[]> {
     const upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("hi")))
     const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
     try {
       const { answers, written, lastHolds: holds } = await run(gateway, { baseUrl: upstream.baseUrl, short })
       const [reloaded, rejected] = [gateway.logged("config-reloaded").length, gateway.logged("config-rejected").length]
-      say(`${written} contents written, ${reloaded} loaded, ${rejected} refused`)
-      for (const each of answers.others.slice(0, 5)) say(each)
+      print(`${written} contents written, ${reloaded} loaded, ${rejected} refused`)
+      for (const each of answers.others.slice(0, 5)) print(each)
       return [
         { what: "contents loaded", seen: reloaded, atLeast: short ? 2 : 20 },
         { what: "contents and files refused", seen: rejected, atLeast: short ? 1 : 10 },

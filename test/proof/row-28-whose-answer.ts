@@ -1,5 +1,5 @@
-// Whose answer: providers that answer twice, or in any way that leaves something on a connection. Every caller sends words
-// of its own, and whatever it is answered must not hold another tenant's.
+// Providers that answer twice or leave bytes on a connection. Every caller sends unique words, and its answer must not
+// contain another tenant's.
 import { setTimeout } from "node:timers/promises"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
@@ -16,7 +16,7 @@ interface TenantKey {
 /** A call that is not over by then has failed, whatever it waits for. */
 const PATIENCE_MS = 20_000
 
-/** Callers of one gateway, and what they were told. */
+/** Callers of one gateway, and their answers. */
 class TenantCallers {
   answered = 0
   readonly unanswered: string[] = []
@@ -34,7 +34,7 @@ class TenantCallers {
   async call(caller: TenantKey, { words = "", stream = false } = {}): Promise<void> {
     const id = `${caller.tenant}/${++this.calls}`
     const { ok, text } = await this.ask(caller.key, { content: `<${id}> ${words}`, stream }).catch(() => UNANSWERED)
-    // What belongs to another call may also be quoted in an error, or stand behind the answer.
+    // Content of another call may also be quoted in an error, or follow the answer.
     const owners = [...text.matchAll(/<(?:stray of )?([^<>"/]+)\/(\d+)>/g)].map(([, tenant, call]) => ({
       tenant,
       call,
@@ -102,7 +102,7 @@ async function onStage<Result>(
   }
 }
 
-/** Late answers come within the second in which a connection is nobody else's. */
+/** Late answers arrive within the second in which a connection is not handed over. */
 const LATEST_MS = 900
 
 /** Half of the answers come twice. */
@@ -143,8 +143,8 @@ async function hostileAnswers({
 }: HostileRun): Promise<[TenantCallers, StrayHost]> {
   const latestMs = isolation === "shared" ? LATEST_MS : Number.POSITIVE_INFINITY
   const host = await StrayHost.start({ slowness, latestMs })
-  const beside = await onStage({ host, isolation, tenants: neighbours + ATTACKERS }, async (url, keys) => {
-    const beside = new TenantCallers(url, keys.slice(ATTACKERS))
+  const shared = await onStage({ host, isolation, tenants: neighbours + ATTACKERS }, async (url, keys) => {
+    const callers = new TenantCallers(url, keys.slice(ATTACKERS))
     const attackers = new TenantCallers(url, keys.slice(0, ATTACKERS))
     let isOver = false
     const attack = async () => {
@@ -159,39 +159,39 @@ async function hostileAnswers({
       }
     }
     const attacking = attack()
-    await callInTurns(beside, { each, pauseMs: 1400 })
+    await callInTurns(callers, { each, pauseMs: 1400 })
     isOver = true
     await attacking
-    beside.foreign.push(...attackers.foreign)
-    return beside
+    callers.foreign.push(...attackers.foreign)
+    return callers
   })
-  return [beside, host]
+  return [shared, host]
 }
 
 export const whoseAnswer: ProofRow = {
   number: 28,
-  title: "whose answer",
-  async run({ short, say }) {
+  title: "answers reach their own caller",
+  async run({ short, print }) {
     const shared = { isolation: "shared", slowness: 1, neighbours: short ? 40 : 60, each: short ? 10 : 40 } as const
     const strict = { isolation: "strict", slowness: 3, neighbours: short ? 20 : 40, each: short ? 5 : 30 } as const
-    const [[twice, doubleHost], [beside, sharedHost], [apart, strictHost]] = await Promise.all([
+    const [[twice, doubleHost], [together, sharedHost], [apart, strictHost]] = await Promise.all([
       doubleAnswers(short ? { tenants: 40, each: 8 } : { tenants: 60, each: 85 }),
       hostileAnswers(shared),
       hostileAnswers(strict),
     ])
-    for (const { foreign, unanswered } of [twice, beside, apart]) {
-      for (const what of [...foreign.slice(0, SHOWN), ...unanswered.slice(0, SHOWN)]) say(what)
+    for (const { foreign, unanswered } of [twice, together, apart]) {
+      for (const what of [...foreign.slice(0, SHOWN), ...unanswered.slice(0, SHOWN)]) print(what)
     }
-    say(`${doubleHost.strays} second answers; ${twice.mixed} went to another call of the same tenant`)
-    say(`${sharedHost.strays + strictHost.strays} hostile pieces after an answer`)
+    print(`${doubleHost.strays} second answers; ${twice.mixed} went to another call of the same tenant`)
+    print(`${sharedHost.strays + strictHost.strays} hostile pieces after an answer`)
     return [
-      ...figuresOf("with answers that come twice", twice, { calls: short ? 300 : 5000 }),
-      ...figuresOf("beside hostile answers", beside, { calls: short ? 300 : 1000 }),
-      ...figuresOf("beside hostile answers, strictly apart", apart, { calls: short ? 90 : 1000 }),
+      ...figuresOf("with duplicate answers", twice, { calls: short ? 300 : 5000 }),
+      ...figuresOf("next to hostile answers", together, { calls: short ? 300 : 1000 }),
+      ...figuresOf("next to hostile answers, under strict isolation", apart, { calls: short ? 90 : 1000 }),
       { what: "kinds of hostile answers", seen: HOSTILE_ANSWERS.length, atLeast: 80 },
       { what: "second answers sent", seen: doubleHost.strays, atLeast: short ? 20 : 200 },
       { what: "connections handed over", seen: doubleHost.handedOver + sharedHost.handedOver, atLeast: 5 },
-      { what: "connections handed over, strictly apart", seen: strictHost.handedOver, atMost: 0 },
+      { what: "connections handed over, under strict isolation", seen: strictHost.handedOver, atMost: 0 },
     ]
   },
 }

@@ -1,5 +1,5 @@
-// Providers that send without end and say nothing: the stream is cut with its error frame, the event loop is not held up,
-// and streams beside it go on.
+// Providers that send endless bytes without content: the stream ends with its error frame, the event loop is not
+// delayed, and other streams continue.
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { chunk, DONE, ScriptedUpstream } from "../stage/upstream.ts"
@@ -35,7 +35,7 @@ function configOf(floods: FloodHost, neighbours: ScriptedUpstream): string {
   ].join("\n")
 }
 
-/** A provider that says a word now and then. */
+/** A provider that sends some text now and then. */
 async function soundHost(): Promise<ScriptedUpstream> {
   return ScriptedUpstream.start(async (_, reply) => {
     reply.stream()
@@ -54,17 +54,17 @@ interface FloodSeen {
   readonly isWhole: boolean
 }
 
-async function flooded(gateway: RunningGateway, spoken: WireDialect, index: number): Promise<FloodSeen> {
-  const response = await ask(spoken, gateway, { question: `flood ${index}`, model: "test/flood", streamed: true })
+async function flooded(gateway: RunningGateway, dialect: WireDialect, index: number): Promise<FloodSeen> {
+  const response = await ask(dialect, gateway, { question: `flood ${index}`, model: "test/flood", streamed: true })
   const text = await response.text()
   const { what = "", isWhole = false } = FLOODS[index] ?? {}
-  const end = response.ok ? streamEnd(spoken.path("", true), text) : "refused"
-  return { what: `${what} (${spoken.name})`, end, isWhole }
+  const end = response.ok ? streamEnd(dialect.path("", true), text) : "refused"
+  return { what: `${what} (${dialect.name})`, end, isWhole }
 }
 
 /** Neighbours that were not answered whole. */
 class ConcurrentClients {
-  asked = 0
+  requestCount = 0
   broken = 0
   private isOver = false
 
@@ -82,7 +82,7 @@ class ConcurrentClients {
     while (!this.isOver) {
       const response = await ask(chat, this.gateway, { streamed: true })
       const text = await response.text()
-      this.asked++
+      this.requestCount++
       const isWhole = text.includes(`w${NEIGHBOUR_WORDS - 1} `) && streamEnd(chat.path("", true), text) === "whole"
       if (!isWhole) this.broken++
     }
@@ -91,32 +91,32 @@ class ConcurrentClients {
 
 export const meaninglessBytes: ProofRow = {
   number: 29,
-  title: "bytes without meaning",
-  async run({ short, say }) {
+  title: "endless bytes without content",
+  async run({ short, print }) {
     const host = await FloodHost.start()
     const sound = await soundHost()
     const gateway = await RunningGateway.start({ config: configOf(host, sound) })
     const neighbours = new ConcurrentClients(gateway)
     const seen: FloodSeen[] = []
-    const all = LANES.flatMap((spoken, lane) => [...FLOODS.keys()].map((index) => ({ spoken, lane, index })))
+    const all = LANES.flatMap((dialect, lane) => [...FLOODS.keys()].map((index) => ({ dialect, lane, index })))
     const cases = short ? all.filter(({ lane, index }) => index % LANES.length === lane) : all
     const rounds = short ? 1 : 4
     try {
       const { waits, grownMb, loop } = await watch(gateway, async () => {
-        const beside = neighbours.run(short ? 2 : 8)
+        const neighbourLoad = neighbours.run(short ? 2 : 8)
         await runConcurrently(Array.from({ length: rounds }, () => cases).flat(), {
           atOnce: short ? 4 : 12,
-          act: async ({ spoken, index }) => void seen.push(await flooded(gateway, spoken, index)),
+          act: async ({ dialect, index }) => void seen.push(await flooded(gateway, dialect, index)),
         })
         neighbours.stop()
-        await beside
+        await neighbourLoad
       })
       await eventually(() => host.open === 0, { withinMs: FREED_MS, what: "the end of every flooded connection" })
-      for (const { what, end } of seen.filter(isWrong)) say(`${what}: ${end}`)
-      say(
-        `a small question waited ${Math.max(...waits).toFixed(0)} ms at most, memory grew by ${grownMb.toFixed(0)} MB`,
+      for (const { what, end } of seen.filter(isWrong)) print(`${what}: ${end}`)
+      print(
+        `a small request waited ${Math.max(...waits).toFixed(0)} ms at most, memory grew by ${grownMb.toFixed(0)} MB`,
       )
-      say(`the gateway looked at its event loop ${loop.looks} times`)
+      print(`the gateway sampled its event loop ${loop.looks} times`)
       return [...countsOf({ seen, neighbours, mostBytes: host.mostBytes, grownMb }), loopFigure(loop)]
     } finally {
       neighbours.stop()
@@ -144,13 +144,13 @@ function countsOf({ seen, neighbours, mostBytes, grownMb }: FloodMeasurement): P
     { what: "floods", seen: seen.length, atLeast: FLOODS.length },
     { what: "of these, cut with an error frame", seen: cut, atLeast: FLOODS.length / 2 },
     {
-      what: "floods that ended in neither an error nor, where it was there, the answer",
+      what: "floods that ended in neither an error nor a complete answer",
       seen: seen.filter(isWrong).length,
       atMost: 0,
     },
-    { what: "taken of one flood, at most", seen: mostBytes / MIB, atMost: MAX_TAKEN_MIB, unit: "MiB" },
-    { what: "streams beside them", seen: neighbours.asked, atLeast: 2 },
+    { what: "peak bytes read of one flood", seen: mostBytes / MIB, atMost: MAX_TAKEN_MIB, unit: "MiB" },
+    { what: "other streams meanwhile", seen: neighbours.requestCount, atLeast: 2 },
     { what: "of these, not answered whole", seen: neighbours.broken, atMost: 0 },
-    { what: "memory gained at its most", seen: grownMb, atMost: 500, unit: "MB" },
+    { what: "peak memory growth", seen: grownMb, atMost: 500, unit: "MB" },
   ]
 }

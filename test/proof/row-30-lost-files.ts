@@ -1,5 +1,5 @@
-// Files of the store that are gone, cut or older than they were: a gateway that would start with less than there was does
-// not start, and says what is missing. One that was only killed always starts.
+// Store files that are missing, truncated or outdated: a gateway that would start with less data does not start, and
+// names what is missing. One that was only killed always starts.
 import { copyFileSync, cpSync, existsSync, mkdtempSync, rmSync, statSync, truncateSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -19,21 +19,25 @@ interface FileLoss {
   readonly what: string
   /** Done to a folder that a killed gateway left; `old` is a copy of it from before. */
   readonly inflict: (dataDir: string, old: string) => void
-  /** What the refusal has to say. */
-  readonly says: RegExp
+  /** A pattern of the refusal's message. */
+  readonly message: RegExp
 }
 
 const LOSSES: readonly FileLoss[] = [
-  { what: "the secret", inflict: (dataDir) => rmSync(join(dataDir, "secret")), says: /secret is missing.* 1 API keys/ },
+  {
+    what: "the secret",
+    inflict: (dataDir) => rmSync(join(dataDir, "secret")),
+    message: /secret is missing.* 1 API keys/,
+  },
   {
     what: "the database",
     inflict: (dataDir) => rmSync(join(dataDir, "trivium.db")),
-    says: /trivium\.db is missing or empty\. It had \d+ ledger entries/,
+    message: /trivium\.db is missing or empty\. It had \d+ ledger entries/,
   },
   {
     what: "the write-ahead log",
     inflict: (dataDir) => rmSync(join(dataDir, "trivium.db-wal")),
-    says: /lacks the last \d+ ledger entries of \d+, written before 20/,
+    message: /lacks the last \d+ ledger entries of \d+, written before 20/,
   },
   {
     what: "half of the write-ahead log",
@@ -41,17 +45,17 @@ const LOSSES: readonly FileLoss[] = [
       const log = join(dataDir, "trivium.db-wal")
       truncateSync(log, Math.floor(statSync(log).size / 2))
     },
-    says: /lacks the last \d+ ledger entries of \d+, written before 20/,
+    message: /lacks the last \d+ ledger entries of \d+, written before 20/,
   },
   {
-    what: "what came after an old copy",
+    what: "the data after an old copy",
     inflict: (dataDir, old) => {
       for (const file of ["trivium.db", "trivium.db-wal"]) {
         rmSync(join(dataDir, file), { force: true })
         if (existsSync(join(old, file))) copyFileSync(join(old, file), join(dataDir, file))
       }
     },
-    says: /lacks the last \d+ ledger entries of \d+, written before 20/,
+    message: /lacks the last \d+ ledger entries of \d+, written before 20/,
   },
 ]
 
@@ -67,7 +71,7 @@ class LostFiles {
 
   constructor(
     private readonly config: string,
-    private readonly say: (text: string) => void,
+    private readonly print: (text: string) => void,
   ) {}
 
   remove(): void {
@@ -121,27 +125,27 @@ class LostFiles {
   }
 
   /** Each on a folder of its own: refused by a command, and by a gateway; then accepted once, then opened as ever. */
-  async lose({ what, inflict, says }: FileLoss, { starts }: { starts: boolean }): Promise<void> {
+  async lose({ what, inflict, message }: FileLoss, { starts }: { starts: boolean }): Promise<void> {
     const dataDir = join(this.folder, what.replaceAll(" ", "-"))
     cpSync(this.left, dataDir, { recursive: true })
     inflict(dataDir, this.old)
     const listing = await runCommand(list(dataDir), { folder: this.folder })
     const refusals = [listing.code === 0 ? "" : listing.stderr, ...(starts ? [await this.refusal(dataDir)] : [])]
-    for (const said of refusals) {
-      if (says.test(said) && said.includes("--accept-loss")) this.refusals.push(what)
-      else this.wrong.push(`without ${what}: ${said || "nothing was refused"}`)
+    for (const refusal of refusals) {
+      if (message.test(refusal) && refusal.includes("--accept-loss")) this.refusals.push(what)
+      else this.wrong.push(`without ${what}: ${refusal || "nothing was refused"}`)
     }
-    this.say(`without ${what}: ${listing.stderr.split(". ")[0]}`)
+    this.print(`without ${what}: ${listing.stderr.split(". ")[0]}`)
     const accepting = ["ledger", "verify", "--accept-loss", "--data", dataDir]
     const { code, stderr } = await runCommand(accepting, { folder: this.folder })
-    if (code !== 0 || !says.test(stderr)) this.wrong.push(`${what}, accepted: ${code} ${stderr}`)
+    if (code !== 0 || !message.test(stderr)) this.wrong.push(`${what}, accepted: ${code} ${stderr}`)
     const again = starts
       ? await this.refusal(dataDir)
       : (await runCommand(list(dataDir), { folder: this.folder })).stderr
     if (again === "") this.accepted++
   }
 
-  /** What a gateway that does not start says; nothing where it does. */
+  /** The message of a gateway that does not start; empty if it does. */
   private async refusal(dataDir: string): Promise<string> {
     try {
       await (await RunningGateway.start({ config: this.config, dataDir })).stop()
@@ -198,23 +202,27 @@ async function shortSecrets(): Promise<number> {
   }
 }
 
-function figuresOf(run: LostFiles, { kills, say }: { kills: number; say: (text: string) => void }): ProofFigure[] {
-  for (const each of run.wrong) say(each)
+function figuresOf(run: LostFiles, { kills, print }: { kills: number; print: (text: string) => void }): ProofFigure[] {
+  for (const each of run.wrong) print(each)
   return [
-    { what: "kills under load, each of which was followed by a start", seen: run.starts, atLeast: kills },
-    { what: "refused with what is missing and what to do", seen: run.refusals.length, atLeast: LOSSES.length },
-    { what: "not refused, or without the reason", seen: run.wrong.length, atMost: 0 },
-    { what: "started once it was accepted, and then as ever", seen: run.accepted, atLeast: LOSSES.length },
+    { what: "kills under load, each followed by a start", seen: run.starts, atLeast: kills },
+    { what: "starts refused with the missing file and the remedy", seen: run.refusals.length, atLeast: LOSSES.length },
+    { what: "starts not refused, or without the reason", seen: run.wrong.length, atMost: 0 },
+    {
+      what: "starts after the loss was accepted, and normal starts after that",
+      seen: run.accepted,
+      atLeast: LOSSES.length,
+    },
   ]
 }
 
 export const lostFiles: ProofRow = {
   number: 30,
   title: "lost files: no secret, no database, a shorter log, an old copy; a clock set back",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const kills = short ? KILLS.short : KILLS.long
     const upstream = await ScriptedUpstream.start()
-    const run = new LostFiles(upstreamConfig(upstream.baseUrl), say)
+    const run = new LostFiles(upstreamConfig(upstream.baseUrl), print)
     try {
       await run.killAgain(kills)
       // A start of a gateway takes a second.
@@ -224,9 +232,9 @@ export const lostFiles: ProofRow = {
       await upstream.stop()
     }
     return [
-      ...figuresOf(run, { kills, say }),
+      ...figuresOf(run, { kills, print }),
       { what: "starts with a secret of 31 characters that were refused", seen: await shortSecrets(), atLeast: 1 },
-      { what: "budgets that a clock set back has opened again", seen: await reopenedBudgets(), atMost: 0 },
+      { what: "budgets reopened by a clock that was set back", seen: await reopenedBudgets(), atMost: 0 },
     ]
   },
 }

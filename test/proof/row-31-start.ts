@@ -1,5 +1,5 @@
-// A large store that was killed under load is opened and recovered at once: what a start does grows with what was left
-// open, and not with what was booked.
+// A large store killed under load is opened and recovered at once: the work of a start grows with the open holds and
+// not with the booked entries.
 import { cpSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -10,7 +10,7 @@ const FILLER = new URL("./store-filler.ts", import.meta.url).pathname
 const OPENER = new URL("./store-opener.ts", import.meta.url).pathname
 const OPENINGS = 5
 const MOST_MS = 500
-/** Of texts, for each hold that is found open or behind in its row. */
+/** The bound on text searches during recovery of the open and outdated holds. */
 const MOST_SEARCHES = 20_000
 
 interface StoreOpening {
@@ -22,7 +22,7 @@ interface StoreOpening {
 export const start: ProofRow = {
   number: 31,
   title: "the start of a large store that was killed under load",
-  async run({ short, say }) {
+  async run({ short, print }) {
     const folder = mkdtempSync(join(tmpdir(), "trivium-start-"))
     try {
       const left = join(folder, "left")
@@ -33,7 +33,7 @@ export const start: ProofRow = {
         cpSync(left, copy, { recursive: true })
         openings.push(JSON.parse(await run([OPENER, join(copy, "trivium.db")])))
       }
-      say(`opened and recovered in ${openings.map(({ tookMs }) => tookMs.toFixed(0)).join(", ")} ms`)
+      print(`opened and recovered in ${openings.map(({ tookMs }) => tookMs.toFixed(0)).join(", ")} ms`)
       return figuresOf(openings, short)
     } finally {
       rmSync(folder, { recursive: true, force: true })
@@ -47,16 +47,16 @@ function figuresOf(openings: readonly StoreOpening[], short: boolean): ProofFigu
   const searches = Math.max(...openings.map((each) => each.searches))
   return [
     { what: "holds that the kill left open", seen: Math.min(...openings.map(({ holds }) => holds)), atLeast: 400 },
-    { what: "texts that were searched", seen: searches, atMost: MOST_SEARCHES },
-    ...(short ? [] : [{ what: "until it was open and recovered", seen: tookMs, atMost: MOST_MS, unit: "ms" }]),
+    { what: "text searches", seen: searches, atMost: MOST_SEARCHES },
+    ...(short ? [] : [{ what: "time to open and recover", seen: tookMs, atMost: MOST_MS, unit: "ms" }]),
   ]
 }
 
-/** What it printed; it ends by being killed. */
+/** Its output; it ends by being killed. */
 async function run(words: readonly string[]): Promise<string> {
   const child = Bun.spawn([process.execPath, ...words], { stdout: "pipe", stderr: "inherit" })
-  const said = await new Response(child.stdout).text()
+  const output = await new Response(child.stdout).text()
   await child.exited
   if (child.signalCode !== "SIGKILL") throw new Error(`${words[0]} ended with ${child.exitCode}`)
-  return said
+  return output
 }

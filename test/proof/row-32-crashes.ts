@@ -1,5 +1,5 @@
-// The gateway process crashes or is killed under load, again and again: its launcher brings it back each time, callers
-// notice nothing but failed connections, and the books stay sound.
+// The gateway process crashes or is killed under load, repeatedly: its launcher restarts it each time, callers see only
+// failed connections, and the ledger stays consistent.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -26,7 +26,7 @@ class CrashRun {
   code: number | null = null
   private isOver = false
 
-  async run(kills: number, say: (text: string) => void): Promise<void> {
+  async run(kills: number, print: (text: string) => void): Promise<void> {
     const upstream = await ScriptedUpstream.start(async ({ body }, reply) => {
       if (!body.includes('"stream":true')) return reply.json(completion("hi"))
       reply.stream()
@@ -46,7 +46,7 @@ class CrashRun {
       for (let kill = 0; kill < kills; kill++) {
         await setTimeout(100 + random.below(500))
         if (await this.crash(gateway, SIGNALS[kill % SIGNALS.length] ?? "SIGKILL")) this.broughtBack++
-        say(`${kill + 1} crashes: ${this.answered.length} answers so far`)
+        print(`${kill + 1} crashes: ${this.answered.length} answers so far`)
       }
       await setTimeout(500)
       this.isOver = true
@@ -82,9 +82,9 @@ class CrashRun {
 
   private async keepAsking(gateway: RunningGateway, stream: boolean): Promise<void> {
     while (!this.isOver) {
-      const asked = { model: "test/model", messages: [{ role: "user", content: "hi" }], stream }
+      const request = { model: "test/model", messages: [{ role: "user", content: "hi" }], stream }
       try {
-        const answer = await gateway.chat(asked)
+        const answer = await gateway.chat(request)
         const text = await answer.text()
         if (answer.status === 200 && (stream ? text.endsWith(DONE) : text.endsWith("}")))
           this.answered.push(answer.headers.get("x-request-id") ?? "")
@@ -99,25 +99,25 @@ class CrashRun {
 
 export const crashes: ProofRow = {
   number: 32,
-  title: "crashes of the gateway process under load, and the launcher that brings it back",
-  async run({ short, say }): Promise<ProofFigure[]> {
+  title: "crashes of the gateway process under load, and its restart by the launcher",
+  async run({ short, print }): Promise<ProofFigure[]> {
     if (!HAS_LAUNCHER) return [{ what: "the single binary has no launcher", seen: 0, atMost: 0 }]
     const kills = short ? 3 : 10
     const run = new CrashRun()
     try {
-      await run.run(kills, say)
+      await run.run(kills, print)
       const { entries, holds, problems } = await readOfflineLedger(run.dataDir)
       const settled = new Set(entries.filter(({ kind }) => kind === "settled").map(({ request }) => request))
       const unbooked = run.answered.filter((request) => !settled.has(request))
-      for (const each of [...run.odd, ...problems.map(({ what }) => what)].slice(0, 5)) say(each)
-      say(`${run.failedConnections} failed connections`)
+      for (const each of [...run.odd, ...problems.map(({ what }) => what)].slice(0, 5)) print(each)
+      print(`${run.failedConnections} failed connections`)
       return [
-        { what: "crashes after which the gateway was back", seen: run.broughtBack, atLeast: kills },
+        { what: "crashes after which the gateway was restarted", seen: run.broughtBack, atLeast: kills },
         { what: "requests answered whole", seen: run.answered.length, atLeast: short ? 30 : 500 },
         { what: "answers that were neither whole nor a failed connection", seen: run.odd.length, atMost: 0 },
-        { what: "whole answers that are not settled in the ledger", seen: unbooked.length, atMost: 0 },
-        { what: "problems that the ledger's own proof finds", seen: problems.length, atMost: 0 },
-        { what: "held although no gateway runs", seen: holds.length, atMost: 0 },
+        { what: "whole answers not settled in the ledger", seen: unbooked.length, atMost: 0 },
+        { what: "problems that the ledger's own verification finds", seen: problems.length, atMost: 0 },
+        { what: "open holds although no gateway runs", seen: holds.length, atMost: 0 },
         { what: "the launcher's exit code", seen: run.code ?? Number.NaN, atMost: 0 },
       ]
     } finally {

@@ -1,4 +1,4 @@
-// A row of the proof table: a fault or an attack on real processes, and the figures that say whether the promise held.
+// A row of the proof table: a fault or an attack on real processes, and the figures that show whether the promise held.
 
 /** One promise: what was seen, against its bound. */
 export interface ProofFigure {
@@ -9,7 +9,7 @@ export interface ProofFigure {
   readonly atLeast?: number
   /** Such as `ms`, `MB`, `of 150`. */
   readonly unit?: string
-  /** Whether it says something only on a machine that does nothing else; figures in `ms` and `s` always are such. */
+  /** Whether it is meaningful only on an idle machine; figures in `ms` and `s` always are such. */
   readonly needsQuiet?: true
 }
 
@@ -21,12 +21,12 @@ export function needsQuiet({ unit, needsQuiet: isMarked }: ProofFigure): boolean
 interface RunOptions {
   /** A form that takes seconds, for the tests; else the whole row. */
   readonly short: boolean
-  /** Tells what goes on, in a run that takes long. */
-  readonly say: (text: string) => void
+  /** Prints progress of a long run. */
+  readonly print: (text: string) => void
 }
 
 export interface ProofRow {
-  /** As in the proof table. */
+  /** The number in the proof table. */
   readonly number: number
   readonly title: string
   run(options: RunOptions): Promise<ProofFigure[]>

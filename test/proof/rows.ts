@@ -1,4 +1,4 @@
-// The rows that stand, by their number in the proof table.
+// The rows of the proof table, by number.
 import type { ProofRow } from "./row.ts"
 import { kills } from "./row-01-kill.ts"
 import { overspending } from "./row-02-overspend.ts"

@@ -1,4 +1,4 @@
-// npm run proof [-- ROW …]: the proof table, whole, each figure against its bound. Ends with 1 where one is broken.
+// npm run proof [-- ROW …]: the whole proof table, each figure against its bound. Exits with 1 if one is broken.
 import { describeFigure, isKept } from "./row.ts"
 import { rows } from "./rows.ts"
 
@@ -14,7 +14,7 @@ for (const row of rows.filter(({ number }) => wanted.length === 0 || wanted.incl
   const startedAt = performance.now()
   console.log(`row ${row.number}: ${row.title}`)
   try {
-    const figures = await row.run({ short: false, say: (text) => console.log(`    ${text}`) })
+    const figures = await row.run({ short: false, print: (text) => console.log(`    ${text}`) })
     for (const figure of figures) console.log(describeFigure(figure))
     broken += figures.length === 0 ? 1 : figures.filter((figure) => !isKept(figure)).length
   } catch (thrown) {
@@ -23,5 +23,5 @@ for (const row of rows.filter(({ number }) => wanted.length === 0 || wanted.incl
   }
   console.log(`  took ${Math.round((performance.now() - startedAt) / 1000)} s`)
 }
-console.log(broken === 0 ? "Every promise was kept." : `BROKEN: ${broken}.`)
+console.log(broken === 0 ? "Every bound was kept." : `BROKEN: ${broken}.`)
 process.exit(broken === 0 ? 0 : 1)

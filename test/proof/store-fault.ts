@@ -1,11 +1,11 @@
-// A store that takes nothing any more, as a running gateway meets it: no file of its process may grow beyond a size.
+// A full disk for a running gateway: no file of its process may grow beyond a size.
 import { spawnSync } from "node:child_process"
 import { statSync } from "node:fs"
 import { join } from "node:path"
 
 const PRLIMIT = Bun.which("prlimit")
 
-/** Whether a process that runs can be put under such a limit here. */
+/** Whether a running process can be put under such a limit here. */
 export const canLimit = PRLIMIT !== null
 
 /** Nothing can be written at all. */
@@ -20,14 +20,14 @@ export function liftLimit(pid: number): void {
   prlimit(pid, "--fsize=unlimited:")
 }
 
-/** Only the soft limit is changed: whoever owns the process may lift that again. */
+/** Only the soft limit is changed, which the owner of the process may lift again. */
 function prlimit(pid: number, limit: string): void {
   if (PRLIMIT === null) throw new Error("there is no prlimit here; it comes with util-linux")
   const { status, stderr } = spawnSync(PRLIMIT, ["--pid", String(pid), limit], { encoding: "utf8" })
   if (status !== 0) throw new Error(`prlimit ${limit} ended with ${status}: ${stderr}`)
 }
 
-/** How long the file is that the store writes first. */
+/** The length of the file that the store writes first. */
 export function logBytes(dataDir: string): number {
   return statSync(join(dataDir, "trivium.db-wal")).size
 }

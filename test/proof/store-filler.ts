@@ -1,6 +1,6 @@
-// A process that books as a busy gateway does, and is killed under load once it has booked so much:
-// store-filler.ts STORE ENTRIES. A crowd comes first, whose holds stay behind in rows that nobody has written over; then
-// few callers, each of whom is written on its own.
+// A process that books as a busy gateway does, and is killed under load after a number of entries: store-filler.ts
+// STORE ENTRIES. Many concurrent callers come first, whose holds stay in rows that are not overwritten; then few
+// callers, each written separately.
 import { Ledger } from "../../src/ledger/ledger.ts"
 import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 
@@ -8,9 +8,9 @@ const [storePath = "", entries = ""] = process.argv.slice(2)
 const wanted = Number(entries)
 const CROWD = 2000
 const FEW = 8
-/** So many entries are booked one by one before the end: about as many as wait to be folded. */
+/** The number of entries booked one by one before the end: about as many as wait to be flushed. */
 const LAST_ALONE = Math.min(25_000, wanted / 2)
-/** How many of the crowd are under way when the end comes. */
+/** The number of concurrent callers when the end comes. */
 const LEFT_OPEN = 500
 const KEYS = 200
 

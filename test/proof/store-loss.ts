@@ -1,5 +1,4 @@
-// One gateway under load whose store takes nothing, for a while, again and again; and what clients, the upstream and the
-// books saw of it.
+// One gateway under load whose store fails for a while, repeatedly, with the records of clients, upstream and ledger.
 import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -28,7 +27,7 @@ const REQUESTS_PER_OUTAGE = 1000
 const LASTING = 12
 const LASTING_MS = 400
 const PROBES_PER_OUTAGE = 40
-/** How often a client comes back to see whether it is let in again. */
+/** The interval at which a client retries until it is admitted. */
 const PROBE_MS = 250
 /** Until the loss shows, and until all is well again: far more than is allowed for either. */
 const PATIENCE_MS = 20_000
@@ -39,17 +38,17 @@ export interface StoreOutage {
   readonly limitOf: (logBytes: number) => number
 }
 
-/** What was seen of some outages together. */
+/** The sums of several outages. */
 export class LossSeen {
   outages = 0
-  /** Of the answers that were under way: those that came whole, before the store worked again or after. */
+  /** Answers under way that arrived whole, before the store worked again or after. */
   delivered = 0
   deliveredMeanwhile = 0
   undelivered = 0
   /** Until a request was answered, and until all that was owed was settled, at the longest. */
   resumedMs = 0
   settledMs = 0
-  /** Of the process, and of its code as it logs them. */
+  /** Faults of the process, and of its code as logged. */
   crashes = 0
   faults = 0
 }
@@ -175,7 +174,7 @@ export class StoreLoss {
     await this.probeUntilWhole(url)
     seen.resumedMs = Math.max(seen.resumedMs, performance.now() - since)
     await Promise.all(answers)
-    // Who came too late to be let in was not under way.
+    // A call that came too late to be admitted was not under way.
     const underWay = lasting.filter(({ seen: { code } }) => code !== "store_unavailable")
     const delivered = underWay.filter(isWhole)
     await eventually(() => this.areSettled(url), { withinMs: PATIENCE_MS, what: "the last settlement" })
@@ -186,7 +185,7 @@ export class StoreLoss {
     seen.undelivered += underWay.length - delivered.length
   }
 
-  /** Resolves when somebody is told that the store is lost. */
+  /** Resolves when a caller gets store_unavailable. */
   private async lossShows(): Promise<void> {
     const count = () => this.tracedRequests.filter(({ seen }) => seen.code === "store_unavailable").length
     const before = count()
@@ -196,14 +195,14 @@ export class StoreLoss {
   private async probeUntilWhole(url: string): Promise<void> {
     for (;;) {
       const probe = this.probes.shift()
-      if (!probe) throw new Error("nobody was answered after the store worked again")
+      if (!probe) throw new Error("no request was answered after the store worked again")
       await runTracedRequest(probe, url)
       if (isWhole(probe)) return
       await Bun.sleep(PROBE_MS)
     }
   }
 
-  /** All that was answered whole so far, whoever asked. */
+  /** All whole answers so far, of any caller. */
   private async areSettled(url: string): Promise<boolean> {
     for (const tracedRequest of this.all) {
       if (!isWhole(tracedRequest) || this.settled.has(tracedRequest)) continue

@@ -1,9 +1,9 @@
-// A process that opens a store as a start of the gateway does, tells in JSON what that took, and dies without closing it:
+// A process that opens a store as a gateway's start does, prints the duration as JSON, and ends without closing it:
 // store-opener.ts STORE
 import { Ledger } from "../../src/ledger/ledger.ts"
 import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 
-/** How often a text was looked through for another. */
+/** The number of text searches. */
 let searches = 0
 const { indexOf } = String.prototype
 String.prototype.indexOf = function (this: string, ...given: Parameters<typeof indexOf>) {

@@ -1,5 +1,5 @@
-// A provider that several tenants call. It answers each with the words it was sent, and some also in hostile ways: what it
-// sends beyond an answer holds the words of the call it belongs to, so that a caller who gets another's knows.
+// A provider that several tenants call. It answers each with the words of its request, sometimes in hostile ways: bytes
+// beyond an answer contain the words of their call, so that a caller recognises another's.
 import { createServer, type Server, type Socket } from "node:net"
 import { chunk, completion, DONE } from "../stage/upstream.ts"
 import { HOSTILE_ANSWERS } from "./hostile-answers.ts"
@@ -7,13 +7,13 @@ import { HOSTILE_ANSWERS } from "./hostile-answers.ts"
 interface StrayHostOptions {
   /** After how long each answer is sent once more; undefined where it is not. */
   readonly againAfterMs?: () => number | undefined
-  /** How much later hostile answers go on than they say. */
+  /** The additional delay of hostile answers. */
   readonly slowness?: number
-  /** What is due by then but late, as this process was busy, is not sent any more. */
+  /** Bytes that are late because this process was busy are not sent any more. */
   readonly latestMs?: number
 }
 
-/** `hostile 12` in a call's words asks for the answer of that number; its id stands between angle brackets. */
+/** `hostile 12` in a call's words requests the answer of that number; its id is between angle brackets. */
 const HOSTILE = /hostile (\d+)/
 const CALL_ID = /<([^<>"]+)>/
 /** So that calls are under way when something comes that is not for them. */
@@ -22,7 +22,7 @@ const THINKING_MS = 250
 export class StrayHost {
   calls = 0
   strays = 0
-  /** Of each connection, the tenants whose calls it carried. */
+  /** The tenants of the calls that each connection carried. */
   private readonly tenants = new Map<Socket, Set<string>>()
   private readonly server: Server
 

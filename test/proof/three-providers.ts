@@ -1,4 +1,4 @@
-// Three providers of one model behind a gateway, and requests that come at a steady pace whether they are answered or not.
+// Three providers of one model behind a gateway, and requests at a steady pace, independent of their answers.
 import { RunningGateway } from "../stage/gateway.ts"
 import { completion, ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
@@ -7,7 +7,7 @@ export type ProviderLabel = (typeof NAMES)[number]
 
 export const ANSWERS: UpstreamScript = (_, reply) => reply.json(completion("Hello."))
 
-/** What became of one request. */
+/** The outcome of one request. */
 export interface TimedCall {
   /** On the clock of `performance.now`. */
   readonly at: number
@@ -38,21 +38,21 @@ export class ThreeProviders {
     return new ThreeProviders(hosts, await RunningGateway.start({ config }))
   }
 
-  /** How often the hosts were called so far. */
+  /** The number of calls to the hosts so far. */
   get calls(): number {
     return NAMES.reduce((sum, name) => sum + this.hosts[name].requests.length, 0)
   }
 
-  /** So many requests a second, for so long; resolves when all have ended. */
+  /** Sends requests at this rate for this time; resolves when all have ended. */
   async load(perSecond: number, { seconds, routing }: { seconds: number; routing?: string }): Promise<TimedCall[]> {
-    const asked: Promise<TimedCall>[] = []
+    const pending: Promise<TimedCall>[] = []
     const began = performance.now()
     for (let due = 0; due < seconds * perSecond; ) {
       const wanted = Math.min(seconds * perSecond, ((performance.now() - began) / 1000) * perSecond)
-      for (; due < wanted; due++) asked.push(this.ask(routing))
+      for (; due < wanted; due++) pending.push(this.ask(routing))
       await Bun.sleep(TICK_MS)
     }
-    return Promise.all(asked)
+    return Promise.all(pending)
   }
 
   async ask(routing?: string): Promise<TimedCall> {

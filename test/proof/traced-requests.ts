@@ -2,44 +2,44 @@
 // ledger records, and its own model name, which the upstream records.
 import { readFileSync } from "node:fs"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
-import { hear, PROTOCOLS, type ProtocolName } from "../money/client.ts"
+import { PROTOCOLS, type ProtocolName, sendRequest } from "../money/client.ts"
 import { withOfflineAdmin } from "./offline-ledger.ts"
 import { runConcurrently } from "./run-concurrently.ts"
 import type { SeededRandom } from "./seeded-random.ts"
 
-/** In nano-USD for a token, as the configuration says in USD for a million. */
+/** Prices in nano-USD per token; the configuration has them in USD per million. */
 export const INPUT_NANO = 1000n
 export const OUTPUT_NANO = 2000n
 
-/** What the keys of a tenant with a balance, or with a budget for the day, have to spend together. */
+/** The funds of a tenant's keys together, as a balance or as a daily budget. */
 const SHARED_USD = "0.05"
 export const SHARED_NANO = 50_000_000n
 /** Tenants with a budget are named so. */
 export const FRUGAL = "frugal"
 
 export interface TracedRequest {
-  /** Of its model at the upstream. */
+  /** The name of its model at the upstream. */
   readonly name: string
   readonly keyId: string
   readonly key: string
   readonly protocol: ProtocolName
   readonly stream: boolean
   readonly text: string
-  /** How fast the upstream answers, in the simulator's words. */
+  /** The upstream's speed, in the simulator's words. */
   readonly words: string
-  /** The one protocol that the upstream speaks for it; all where it is absent. */
+  /** The upstream's protocol for it; all if absent. */
   readonly upstream: ProtocolName | undefined
   /** When the client leaves, if it does. */
   readonly leavesAfterMs: number | undefined
   seen: ClientObserved
 }
 
-/** What the client saw of it. */
+/** The client's result. */
 interface ClientObserved {
   readonly how: "unasked" | "refused" | "whole" | "broken" | "left"
   readonly status?: number
   readonly requestId?: string
-  /** As the answer's header says; null where it has none. */
+  /** The cost in the answer's header; null if it has none. */
   readonly cost?: string | null
   readonly code?: string
 }
@@ -107,8 +107,8 @@ export function prepareLastingRequests(
     const prepare = async (name: string, at: number): Promise<TracedRequest> => {
       const protocol = PROTOCOLS[Math.floor(at / 2) % PROTOCOLS.length] ?? "openai-chat"
       const { id, key } = await adminService.keys.create({ name, tenant: "open", requests_per_minute: 1_000_000 })
-      const asked = { protocol, stream: at % 2 === 0, leavesAfterMs: undefined }
-      return { ...plain, ...asked, name, keyId: id, key, seen: { how: "unasked" } }
+      const request = { protocol, stream: at % 2 === 0, leavesAfterMs: undefined }
+      return { ...plain, ...request, name, keyId: id, key, seen: { how: "unasked" } }
     }
     return Promise.all(names.map(prepare))
   })
@@ -125,7 +125,7 @@ export function tracedRequestsConfig(origin: string, tracedRequests: readonly Tr
   return ["providers:", everywhere, ...only, "models:", ...models, ""].join("\n")
 }
 
-/** What the simulator has billed, in a file that it has finished. */
+/** The simulator's bills, from a finished file. */
 export function readSimulatedCharges(file: string): SimulatedCharge[] {
   const lines = readFileSync(file, "utf8").trimEnd().split("\n")
   return lines.map((line) => JSON.parse(line))
@@ -160,11 +160,11 @@ export async function runTracedRequest(tracedRequest: TracedRequest, url: string
   const timer = leavesAfterMs === undefined ? undefined : setTimeout(() => leaving.abort(), leavesAfterMs)
   const model = `t/${name}${words === "" ? "" : `@${words}`}`
   try {
-    const heard = await hear({ url, key, protocol, model, stream, text, signal: leaving.signal })
-    const { status, id: requestId, cost } = heard
+    const received = await sendRequest({ url, key, protocol, model, stream, text, signal: leaving.signal })
+    const { status, id: requestId, cost } = received
     const seen = { status, requestId, cost }
-    if (status !== 200) tracedRequest.seen = { ...seen, how: "refused", ...codeIn(heard.text) }
-    else tracedRequest.seen = { ...seen, how: isWhole(tracedRequest, heard.text) ? "whole" : "broken" }
+    if (status !== 200) tracedRequest.seen = { ...seen, how: "refused", ...codeIn(received.text) }
+    else tracedRequest.seen = { ...seen, how: isWhole(tracedRequest, received.text) ? "whole" : "broken" }
   } catch {
     tracedRequest.seen = { how: leaving.signal.aborted ? "left" : "broken" }
   } finally {
@@ -172,7 +172,7 @@ export async function runTracedRequest(tracedRequest: TracedRequest, url: string
   }
 }
 
-/** How a stream of each protocol says that nothing more will come. */
+/** The end of a stream in each protocol. */
 const TERMINALS: Readonly<Record<ProtocolName, RegExp>> = {
   "openai-chat": /^data: \[DONE\]$/m,
   "openai-responses": /^event: response\.(completed|incomplete)$/m,

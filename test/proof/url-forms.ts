@@ -1,4 +1,4 @@
-// Addresses in every form that has fooled somebody: each means to lead to a trap, or to where only the gateway may go.
+// Addresses in every misleading form: each tries to lead to a trap, or to an address that only the gateway may reach.
 
 export interface TrapAddress {
   /** On 127.0.0.1, and on ::1. */
@@ -57,7 +57,7 @@ const REBINDING = [
   "xn--pnai-ndab.trivium.invalid",
 ]
 
-/** Where clouds keep what only their own machines may read, and other places inside. */
+/** Metadata addresses of clouds, and other internal addresses. */
 const INSIDE = [
   "169.254.169.254/latest/meta-data/iam/security-credentials/",
   "169.254.169.254/latest/api/token",
@@ -120,7 +120,7 @@ const DISGUISES = [
   "",
 ]
 
-/** What stands around the trap's host and port so that a careless reader sees another one. */
+/** Text around the trap's host and port that misleads a careless parser. */
 function tricks(at: string): string[] {
   const safe = "api.openai.com"
   return [

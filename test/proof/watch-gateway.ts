@@ -1,4 +1,4 @@
-// Watches a running gateway from outside while something is done to it: its memory, and how long a small question waits.
+// Watches a running gateway from outside under load: its memory, and the latency of a small request.
 import { cpus } from "node:os"
 import { setTimeout } from "node:timers/promises"
 import { stolenMicros } from "../../bench/process-stat.ts"
@@ -9,9 +9,9 @@ import type { ProofFigure } from "./row.ts"
 export interface GatewayReadings {
   /** Resident memory at its most, above what it was before. */
   readonly grownMb: number
-  /** How long each small question waited, in milliseconds. */
+  /** The latencies of small requests, in milliseconds. */
   readonly waits: readonly number[]
-  /** How often the gateway looked at its event loop, and how often that came later than it may. */
+  /** The number of samples of the event loop, and of those above the bound. */
   readonly loop: LoopLooks
 }
 
@@ -51,9 +51,9 @@ async function loopLooks(gateway: RunningGateway): Promise<LoopLooks> {
   return { looks, late: looks - count(`_bucket\\{le="${LATE_MS / 1000}"\\}`) }
 }
 
-/** How long the event loop is held up, as the gateway itself measures it. */
+/** The delay of the event loop, as the gateway itself measures it. */
 export function loopFigure({ late }: Pick<LoopLooks, "late">): ProofFigure {
-  return { what: `looks at the event loop more than ${LATE_MS} ms late`, seen: late, atMost: 0, needsQuiet: true }
+  return { what: `samples of the event loop more than ${LATE_MS} ms late`, seen: late, atMost: 0, needsQuiet: true }
 }
 
 /** The wait that so many of a hundred stay below. */
@@ -71,13 +71,13 @@ export function faultsLogged(gateway: RunningGateway): number {
 const LOOK_MS = 5
 const STALL_MS = 15
 
-/** When this process itself came late: what it measured meanwhile tells of the machine, not of the gateway. */
+/** Times at which this process itself was late: its measurements then show the machine, not the gateway. */
 export class OwnStalls {
   private looked = performance.now()
   private stalled = Number.NEGATIVE_INFINITY
   private readonly timer = setInterval(() => this.look(), LOOK_MS)
 
-  /** Whether it came late at any time since then. */
+  /** Whether it was late at any time since then. */
   since(time: number): boolean {
     this.look()
     return this.stalled > time
@@ -94,12 +94,12 @@ export class OwnStalls {
   }
 }
 
-/** What the host of a guest machine took of its processors' time since this was made; nothing where nobody tells. */
+/** The processor time that the host of a guest machine took since this was made; zero if it is not reported. */
 export class HostTheft {
   private readonly since = performance.now()
   private readonly before = stolenMs()
 
-  /** Of 1. */
+  /** A share of 1. */
   get share(): number {
     return (stolenMs() - this.before) / ((performance.now() - this.since) * cpus().length)
   }

@@ -10,14 +10,14 @@ export interface WireDialect {
   readonly name: "chat" | "responses" | "messages" | "gemini events" | "gemini array"
   path(model: string, streamed: boolean): string
   headers(key: string): Record<string, string>
-  body(question: string, asked: { readonly model: string; readonly streamed: boolean }): JsonBody
-  /** How the provider knows this protocol's requests. */
+  body(question: string, options: { readonly model: string; readonly streamed: boolean }): JsonBody
+  /** A test for this protocol's requests at the provider. */
   readonly upstreamPath: RegExp
   answer(text: string): JsonBody
   events(text: string): string[]
-  /** So many events before the first word. */
+  /** The number of events before the first text. */
   readonly openers: number
-  /** So many events at the end may be missing, and the answer is whole all the same. */
+  /** The number of events at the end that may be missing from a complete answer. */
   readonly dispensable: number
 }
 
@@ -92,10 +92,10 @@ export const geminiArray: WireDialect = {
   path: (model, streamed) => `/gemini/v1beta/models/${model}:${streamed ? "streamGenerateContent" : "generateContent"}`,
 }
 
-/** Arrays are told from events only by the client: the provider is asked for events for both. */
+/** Only the client distinguishes arrays from events: the provider gets requests for events in both cases. */
 export const WIRE_DIALECTS: readonly WireDialect[] = [chat, responses, messages, geminiEvents, geminiArray]
 
-/** What a request to the provider is written in. */
+/** The dialect of a request to the provider. */
 export function dialectAt(upstreamPath: string): WireDialect {
   const path = upstreamPath.split("?")[0] ?? ""
   return WIRE_DIALECTS.find((each) => each.upstreamPath.test(path)) ?? chat
@@ -103,13 +103,13 @@ export function dialectAt(upstreamPath: string): WireDialect {
 
 /** Asks as a caller of this protocol does. */
 export function ask(
-  spoken: WireDialect,
+  dialect: WireDialect,
   { url, key }: { readonly url: string; readonly key: string },
   { question = "hi", model = "test/model", streamed = false } = {},
 ): Promise<Response> {
-  return fetch(url + spoken.path(model, streamed), {
+  return fetch(url + dialect.path(model, streamed), {
     method: "POST",
-    headers: spoken.headers(key),
-    body: JSON.stringify(spoken.body(question, { model, streamed })),
+    headers: dialect.headers(key),
+    body: JSON.stringify(dialect.body(question, { model, streamed })),
   })
 }

@@ -37,7 +37,7 @@ const keyOf = ({ headers }: ReceivedRequest) => headers.authorization?.replace("
 const ask = () => gateway.chat(HI)
 
 describe("two accounts of one provider", () => {
-  test("two accounts of one provider are called in turn", async () => {
+  test("two accounts of one provider are called in rotation", async () => {
     byKey(well)
     for (let call = 0; call < 4; call++) expect((await ask()).headers.get("x-gateway-attempts")).toBe("1")
     const keys = upstream.requests.map(keyOf)
@@ -45,22 +45,25 @@ describe("two accounts of one provider", () => {
     expect(keys.slice(2)).toEqual(keys.slice(0, 2))
   })
 
-  test.each([401, 403, 429, 500])("answer for each other where one answers %d", async (status) => {
-    byKey((reply) => reply.json({ error: { message: "No.", type: "x", code: "y" } }, status))
-    const answers = [await ask(), await ask()]
-    expect(answers.map((answer) => answer.status)).toEqual([200, 200])
-    expect(answers.map((answer) => answer.headers.get("x-gateway-attempts")).sort()).toEqual(["1", "2"])
-    expect(answers[0]?.headers.get("x-gateway-provider")).toBe("several")
-  })
+  test.each([401, 403, 429, 500])(
+    "two accounts of one provider replace each other if one answers %d",
+    async (status) => {
+      byKey((reply) => reply.json({ error: { message: "No.", type: "x", code: "y" } }, status))
+      const answers = [await ask(), await ask()]
+      expect(answers.map((answer) => answer.status)).toEqual([200, 200])
+      expect(answers.map((answer) => answer.headers.get("x-gateway-attempts")).sort()).toEqual(["1", "2"])
+      expect(answers[0]?.headers.get("x-gateway-provider")).toBe("several")
+    },
+  )
 
-  test("two accounts of one provider are not both asked what only the caller can fix", async () => {
+  test("a caller's mistake is not retried at the second account of a provider", async () => {
     const refuse = (reply: UpstreamReply) => reply.json({ error: { message: "`n` is too large.", param: "n" } }, 400)
     byKey(refuse, refuse)
     expect((await ask()).status).toBe(400)
     expect(upstream.requests).toHaveLength(1)
   })
 
-  test("when both accounts fail, both are reported, and neither key is", async () => {
+  test("when both accounts fail, both attempts are reported without their keys", async () => {
     const refuse = (reply: UpstreamReply, request: ReceivedRequest) =>
       reply.json({ error: { message: `Key ${keyOf(request)} is disabled.`, type: "server_error" } }, 500)
     byKey(refuse, refuse)

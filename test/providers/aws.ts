@@ -1,4 +1,4 @@
-// Amazon's side of Bedrock: checks the signature of what it receives, by an implementation of its own, and frames events.
+// Amazon's side of Bedrock: verifies signatures with an implementation of its own, and frames events.
 import { encodeEventMessage } from "../../src/transport/streams/aws-event-stream.fixture.ts"
 import type { ReceivedRequest, UpstreamReply } from "../stage/upstream.ts"
 
@@ -7,13 +7,13 @@ export interface AwsCredential {
   readonly secretAccessKey: string
 }
 
-/** What is wrong with a request's signature; undefined when nothing is. */
+/** The fault of a request's signature; undefined if it is valid. */
 export function signatureFault(request: ReceivedRequest, credential: AwsCredential): string | undefined {
   const { headers, method, path, body } = request
-  const said =
+  const pattern =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/
   const [, id, day = "", region = "", service = "", names = "", signature] =
-    said.exec(headers.authorization ?? "") ?? []
+    pattern.exec(headers.authorization ?? "") ?? []
   if (id !== credential.accessKeyId) return `the access key is ${id}`
   if (service !== "bedrock") return `the service is ${service}`
   const time = headers["x-amz-date"] ?? ""
@@ -80,7 +80,7 @@ export async function streamFramed(reply: UpstreamReply, events: readonly string
   for (const data of dataOf(events)) await reply.write(framedEvent(data))
 }
 
-/** An error as Bedrock tells it. */
+/** An error in Bedrock's form. */
 export function refuse(
   reply: UpstreamReply,
   status: number,

@@ -41,7 +41,7 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-/** Answers who has the key by this script. */
+/** Answers calls with the right key by this script. */
 function answer(script: UpstreamScript): void {
   upstream.script = (request, reply) => {
     if (request.headers["api-key"] === "azure-key" && request.headers.authorization === undefined) {
@@ -54,8 +54,8 @@ function answer(script: UpstreamScript): void {
 const body = () => JSON.parse(upstream.lastRequest().body.toString())
 const chat = (model = "test/model") => openai.chat.completions.create({ ...HI, model })
 
-describe("Azure's interface without versions", () => {
-  test("Azure's interface without versions is given the key in its own header, and the deployment as the model", async () => {
+describe("Azure's unversioned API", () => {
+  test("Azure's unversioned API gets the key in its own header, and the deployment as the model", async () => {
     answer((_, reply) => reply.json(completion("Hello.")))
     const { model, choices } = await chat()
     expect(model).toBe("test/model")
@@ -64,7 +64,7 @@ describe("Azure's interface without versions", () => {
     expect(body().model).toBe("my-deployment")
   })
 
-  test("streams; an opening event that tells of filters, and has no choices, passes", async () => {
+  test("a stream of Azure's passes an opening event with filter results and no choices", async () => {
     const filters = { choices: [], prompt_filter_results: [{ prompt_index: 0, content_filter_results: {} }] }
     const opener = `data: ${JSON.stringify({ id: "", object: "", created: 0, model: "", ...filters })}\n\n`
     const [first = "", ...rest] = streamedWords("One two three.")
@@ -76,7 +76,7 @@ describe("Azure's interface without versions", () => {
     expect(pieces.join("")).toBe("One two three.")
   })
 
-  test("Azure's interface without versions serves responses, embeddings and images", async () => {
+  test("Azure's unversioned API serves responses, embeddings and images", async () => {
     answer(streams(responseWords("One two.")))
     const stream = await openai.responses.create({ model: "test/model", input: "hi", stream: true })
     const types = []
@@ -96,13 +96,13 @@ describe("Azure's interface without versions", () => {
     expect(upstream.lastRequest().path).toBe("/openai/v1/images/generations")
   })
 
-  test("Azure's interface without versions refuses what its filter does not let pass as the caller's", async () => {
+  test("a request blocked by Azure's content filter is the caller's error", async () => {
     const filtered = { message: "The response was filtered.", type: null, param: "prompt", code: "content_filter" }
     answer((_, reply) => reply.json({ error: { ...filtered, status: 400 } }, 400))
     expect(await rejectionOf(chat())).toMatchObject({ status: 400, code: "content_refused" })
   })
 
-  test("Azure's interface without versions ends a stream that its filter stops as the vendor does", async () => {
+  test("a stream stopped by Azure's content filter ends as the vendor ends it", async () => {
     answer(streams([chunk({ role: "assistant", content: "One" }), chunk({}, "content_filter"), DONE]))
     const stream = await openai.chat.completions.create({ ...HI, stream: true })
     const finishes = []
@@ -110,9 +110,9 @@ describe("Azure's interface without versions", () => {
     expect(finishes.at(-1)).toBe("content_filter")
   })
 
-  recorded("passes its answers as they were recorded", async () => {
+  recorded("recorded answers of Azure pass unchanged", async () => {
     const whole = recordings("chat").filter(({ provider, status }) => provider === "azure-openai" && status === 200)
-    const answered = whole.filter(({ response: { body: told } }) => typeof told === "object" && "choices" in told)
+    const answered = whole.filter(({ response: { body } }) => typeof body === "object" && "choices" in body)
     expect(answered.length).toBeGreaterThan(5)
     for (const recording of answered) {
       const text = Buffer.from(wholeText(recording) ?? "", "latin1").toString()
@@ -123,8 +123,8 @@ describe("Azure's interface without versions", () => {
   })
 })
 
-describe("Azure's interface of a version", () => {
-  test("names the deployment in the path, wherever the address was cut", async () => {
+describe("Azure's versioned API", () => {
+  test("Azure's versioned API has the deployment in the path, for any form of the configured address", async () => {
     answer((_, reply) => reply.json(completion("Hello.")))
     await chat("test/old")
     expect(upstream.lastRequest().path).toBe(
@@ -137,7 +137,7 @@ describe("Azure's interface of a version", () => {
     expect(upstream.lastRequest().path).toBe("/openai/deployments/my-embeddings/embeddings?api-version=2024-10-21")
   })
 
-  test("Azure's interface of a version has no responses of its own, so they go to the other", async () => {
+  test("Azure's versioned API has no responses endpoint, so they use the other API", async () => {
     answer(streams(responseWords("One.")))
     const stream = await openai.responses.create({ model: "test/old", input: "hi", stream: true })
     for await (const _ of stream);

@@ -1,4 +1,4 @@
-// Bedrock's Converse over real sockets: what the codec says, on the provider's line, and what comes back out of frames.
+// Bedrock's Converse over real sockets: the codec's requests at the provider's endpoint, and the decoded frames.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { Buffer } from "node:buffer"
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
@@ -61,7 +61,7 @@ async function call({ stream = false, proof = signed as object } = {}) {
   if (!endpoint) throw new Error("Bedrock speaks Converse")
   const losses: Losses = []
   const { path, headers } = bedrockConverseCodec.operationFor(MODEL, stream)
-  const said = bedrockConverseCodec.encodeRequest(hello, {
+  const encoded = bedrockConverseCodec.encodeRequest(hello, {
     ...{
       model: MODEL,
       stream,
@@ -72,7 +72,7 @@ async function call({ stream = false, proof = signed as object } = {}) {
     },
     losses,
   })
-  const body = Buffer.from(JSON.stringify(said))
+  const body = Buffer.from(JSON.stringify(encoded))
   return endpoint.send({
     url: endpoint.baseUrl + path,
     headers: endpoint.headersWith(headers),
@@ -105,13 +105,13 @@ async function streamed(): Promise<StreamEvent[]> {
   return [...events, ...decoder.finish()]
 }
 
-const said = (text: string) => ({
+const answerBody = (text: string) => ({
   output: { message: { role: "assistant", content: [{ text }] } },
   stopReason: "end_turn",
   usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 },
 })
 
-const spoken = (...words: readonly string[]): Buffer[] => [
+const textFrames = (...words: readonly string[]): Buffer[] => [
   converseEvent("messageStart", { role: "assistant" }),
   ...words.map((text) => converseEvent("contentBlockDelta", { contentBlockIndex: 0, delta: { text } })),
 ]
@@ -122,8 +122,8 @@ const over: readonly Buffer[] = [
 ]
 
 describe("a conversation", () => {
-  test("a conversation is signed, and names its model in the path alone", async () => {
-    answer((_, reply) => reply.json(said("Grüße.")))
+  test("a conversation is signed, and names its model only in the path", async () => {
+    answer((_, reply) => reply.json(answerBody("Grüße.")))
     expect(await whole()).toEqual({
       candidates: [
         { index: 0, parts: [{ kind: "text", text: "Grüße." }], finish: { reason: "stop", word: "end_turn" } },
@@ -139,8 +139,8 @@ describe("a conversation", () => {
     })
   })
 
-  test("a conversation goes with a key of Bedrock's own where that is what there is", async () => {
-    answer((_, reply) => reply.json(said("Hello.")))
+  test("a conversation uses a Bedrock API key if that is configured", async () => {
+    answer((_, reply) => reply.json(answerBody("Hello.")))
     await whole({ proof: { apiKey: new Secret("bedrock-api-key") } })
     expect(upstream.lastRequest().headers.authorization).toBe("Bearer bedrock-api-key")
   })
@@ -153,22 +153,22 @@ describe("a conversation", () => {
     [400, "ServiceQuotaExceededException", "Used up.", { code: "upstream_rate_limited" }],
     [403, "UnrecognizedClientException", "The security token is invalid.", { code: "upstream_unavailable" }],
     [424, "ModelErrorException", "The model failed.", { code: "upstream_unavailable", owner: "upstream" }],
-  ] as const)("a conversation that is refused with %d %s (%s) fails so", async (status, type, message, expected) => {
+  ] as const)("a conversation rejected with %d %s (%s) fails accordingly", async (status, type, message, expected) => {
     answer((_, reply) => refuse(reply, status, { type, message }))
     expect(await rejectionOf(whole())).toMatchObject(expected)
   })
 
-  test("a conversation that is refused with anything else fails all the same", async () => {
+  test("a conversation rejected with an unknown error fails as well", async () => {
     answer((_, reply) => reply.raw("<html>", { "content-type": "text/html" }, 500))
     expect(await rejectionOf(whole())).toMatchObject({ code: "upstream_unavailable" })
   })
 })
 
 describe("a stream", () => {
-  test("a stream comes out of its frames, event by event", async () => {
+  test("a stream is decoded from its frames, event by event", async () => {
     answer(async (_, reply) => {
       reply.stream(FRAMED)
-      for (const frame of [...spoken("Grü", "ße."), ...over]) await reply.write(frame)
+      for (const frame of [...textFrames("Grü", "ße."), ...over]) await reply.write(frame)
       reply.end()
     })
     const events = await streamed()
@@ -183,23 +183,23 @@ describe("a stream", () => {
     expect(faults).toEqual([undefined])
   })
 
-  test("a stream is the same when its bytes come one by one", async () => {
+  test("a stream is the same when its bytes arrive one by one", async () => {
     answer(async (_, reply) => {
       reply.stream(FRAMED)
-      for (const byte of Buffer.concat([...spoken("Grüße."), ...over])) await reply.write(Buffer.from([byte]))
+      for (const byte of Buffer.concat([...textFrames("Grüße."), ...over])) await reply.write(Buffer.from([byte]))
       reply.end()
     })
     expect(assembleResponse(await streamed()).candidates[0]?.parts).toEqual([{ kind: "text", text: "Grüße." }])
   })
 
-  test("a stream has its first word as soon as Bedrock has said it", async () => {
+  test("a stream's first text arrives as soon as Bedrock sends it", async () => {
     let goOn = () => {}
     const waited = new Promise<void>((resolve) => {
       goOn = resolve
     })
     answer(async (_, reply) => {
       reply.stream(FRAMED)
-      for (const frame of spoken("First.")) await reply.write(frame)
+      for (const frame of textFrames("First.")) await reply.write(frame)
       await waited
       reply.end()
     })
@@ -217,10 +217,10 @@ describe("a stream", () => {
     ["internalServerException", "upstream_unavailable"],
     ["serviceUnavailableException", "upstream_unavailable"],
     ["validationException", "invalid_parameter"],
-  ] as const)("a stream that ends in a %s says %s", async (type, code) => {
+  ] as const)("a stream that ends in a %s reports %s", async (type, code) => {
     answer(async (_, reply) => {
       reply.stream(FRAMED)
-      for (const frame of spoken("Half of")) await reply.write(frame)
+      for (const frame of textFrames("Half of")) await reply.write(frame)
       await reply.write(framedException(type, "The model stopped."))
       reply.end()
     })
@@ -232,7 +232,7 @@ describe("a stream", () => {
     return typeof base64 === "string" ? [Buffer.from(base64, "base64")] : []
   }
 
-  recorded("passes as it was recorded", async () => {
+  recorded("a recorded Converse stream passes unchanged", async () => {
     const streams = recordings("converse-stream").flatMap(framedOf)
     expect(streams.length).toBeGreaterThan(5)
     for (const bytes of streams) {

@@ -62,7 +62,7 @@ function client(): Anthropic {
 const body = () => JSON.parse(upstream.lastRequest().body.toString())
 
 describe("a message through Bedrock", () => {
-  test("a message through Bedrock is signed, names its model in the path, and says Bedrock's version in the body", async () => {
+  test("a message through Bedrock is signed, has its model in the path and Bedrock's version in the body", async () => {
     answer((_, reply) => reply.json(anthropicMessage("Grüße.")))
     const message = await client().messages.create({ ...hello("test/model", "Grüß Gott"), stop_sequences: ["x"] })
     expect(textOf(message)).toBe("Grüße.")
@@ -79,7 +79,7 @@ describe("a message through Bedrock", () => {
     })
   })
 
-  test("a message through Bedrock may go to an inference profile by its ARN", async () => {
+  test("a message through Bedrock may address an inference profile by its ARN", async () => {
     answer((_, reply) => reply.json(anthropicMessage("Hello.")))
     await client().messages.create(hello("test/profile"))
     expect(upstream.lastRequest().path).toBe(
@@ -88,20 +88,20 @@ describe("a message through Bedrock", () => {
     expect(faults).toEqual([undefined])
   })
 
-  test("a message through Bedrock is signed with a session's token where there is one", async () => {
+  test("a message through Bedrock is signed with a session's token if there is one", async () => {
     answer((_, reply) => reply.json(anthropicMessage("Hello.")))
     await client().messages.create(hello("test/session"))
     expect(upstream.lastRequest().headers["x-amz-security-token"]).toBe("the/session+token")
     expect(faults).toEqual([undefined])
   })
 
-  test("a message through Bedrock goes with a key of Bedrock's own where that is what there is", async () => {
+  test("a message through Bedrock uses a Bedrock API key if that is configured", async () => {
     answer((_, reply) => reply.json(anthropicMessage("Hello.")))
     await client().messages.create(hello("test/keyed"))
     expect(upstream.lastRequest().headers.authorization).toBe("Bearer bedrock-api-key")
   })
 
-  test("a message through Bedrock carries the betas that Bedrock knows in its body, and no others", async () => {
+  test("a message through Bedrock has only the betas that Bedrock knows, in its body", async () => {
     answer((_, reply) => reply.json(anthropicMessage("Hello.")))
     const betas = ["claude-code-20250219", "interleaved-thinking-2025-05-14", "context-1m-2025-08-07"]
     await client().beta.messages.create({ ...hello("test/model"), betas } as never)
@@ -109,7 +109,7 @@ describe("a message through Bedrock", () => {
     expect(upstream.lastRequest().headers["anthropic-beta"]).toBeUndefined()
   })
 
-  test("a message through Bedrock is counted in Bedrock's way, and the count is Anthropic's", async () => {
+  test("a message through Bedrock is counted with Bedrock's endpoint and answered in Anthropic's form", async () => {
     answer((_, reply) => reply.json({ inputTokens: 375 }))
     const { max_tokens: _, ...request } = hello("test/model")
     expect(await client().messages.countTokens(request)).toMatchObject({ input_tokens: 375 })
@@ -119,12 +119,12 @@ describe("a message through Bedrock", () => {
     expect(faults).toEqual([undefined])
   })
 
-  test("a message through Bedrock is not offered for models of other makers, where no more than it is spoken", async () => {
+  test("a message through Bedrock is not offered for other authors' models in the invoke API", async () => {
     const error = await rejectionOf(client().messages.create(hello("test/foreign")))
     expect(error).toMatchObject({ status: 404, error: { error: { code: "model_not_found" } } })
   })
 
-  recorded("passes as it was recorded", async () => {
+  recorded("a recorded answer through Bedrock passes unchanged", async () => {
     const whole = [...recordings("invoke")].filter(({ response }) => wholeText({ response } as never)?.includes("msg_"))
     expect(whole.length).toBeGreaterThan(1)
     for (const recording of whole) {
@@ -147,7 +147,7 @@ describe("a stream through Bedrock", () => {
     return response.text()
   }
 
-  test("a stream through Bedrock comes out of its frames as Anthropic's own events, their bytes unchanged", async () => {
+  test("a stream through Bedrock arrives as Anthropic's own events, their bytes unchanged", async () => {
     const events = [...anthropicWords("Grüße aus dem Rahmen."), ""].slice(0, -2)
     const stop = '{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":9,"outputTokenCount":3}}'
     answer(async (_, reply) => {
@@ -185,7 +185,7 @@ describe("a stream through Bedrock", () => {
     expect(message.stop_reason).toBe("tool_use")
   })
 
-  test("a stream through Bedrock is the same when the bytes of its frames come one by one", async () => {
+  test("a stream through Bedrock is the same when the bytes of its frames arrive one by one", async () => {
     const bytes = Buffer.concat(dataOf(anthropicWords("Byte by byte.")).map(framedEvent))
     answer(async (_, reply) => {
       reply.stream(FRAMED)
@@ -212,7 +212,7 @@ describe("a stream through Bedrock", () => {
     expect(String(error)).toContain(code)
   })
 
-  test("a stream through Bedrock that is throttled before it says anything is answered by the next target", async () => {
+  test("a stream through Bedrock that is throttled before its first event is answered by the next target", async () => {
     answer(async ({ path }, reply) => {
       if (path.includes("anthropic.first")) {
         reply.stream(FRAMED)
@@ -227,7 +227,7 @@ describe("a stream through Bedrock", () => {
     ["a wrong checksum", (frame: Buffer) => frame.fill(0, frame.length - 4)],
     ["a wrong length", (frame: Buffer) => frame.fill(0xff, 0, 4)],
     ["half a frame", (frame: Buffer) => frame.subarray(0, frame.length / 2)],
-  ])("with %s is broken, not complete", async (_, spoil) => {
+  ])("a stream through Bedrock with %s is broken, not complete", async (_, spoil) => {
     answer(async (_request, reply) => {
       await streamFramed(reply, anthropicWords("Half of").slice(0, -3))
       await reply.write(spoil(framedEvent('{"type":"message_stop"}')))
@@ -250,7 +250,7 @@ describe("a stream through Bedrock", () => {
     expect((await closed) ?? Number.POSITIVE_INFINITY).toBeLessThan(leftAt + 1000)
   })
 
-  recorded("passes as Anthropic's own streams were recorded", async () => {
+  recorded("Anthropic's recorded streams pass through Bedrock unchanged", async () => {
     const streams = recordings("messages").flatMap((recording) => streamText(recording) ?? [])
     expect(streams.length).toBeGreaterThan(10)
     for (const text of streams) {
@@ -269,30 +269,30 @@ describe("a stream through Bedrock", () => {
   })
 })
 
-describe("Bedrock's refusal", () => {
-  const asked = async (status: number, type: string, message: string) => {
+describe("Bedrock's rejection", () => {
+  const rejectionWith = async (status: number, type: string, message: string) => {
     answer((_, reply) => refuse(reply, status, { type, message }))
     const error = await rejectionOf(client().messages.create(hello("test/model")))
-    const { status: told, error: said } = error as {
+    const { status: seen, error: details } = error as {
       status: number
       error: { error: { code: string; message: string } }
     }
-    return { ...said.error, status: told }
+    return { ...details.error, status: seen }
   }
 
-  test("Bedrock's refusal of a parameter comes back as the caller's", async () => {
+  test("Bedrock's rejection of a parameter is returned as the caller's error", async () => {
     const message = "max_tokens: 999999 > 64000, which is the maximum allowed"
-    expect(await asked(400, "ValidationException", message)).toMatchObject({
+    expect(await rejectionWith(400, "ValidationException", message)).toMatchObject({
       status: 400,
       code: "invalid_parameter",
       message,
     })
   })
 
-  test("Bedrock's refusal of an input that is too long has the words that agents know", async () => {
-    const told = await asked(400, "ValidationException", "Input is too long for requested model.")
-    expect(told).toMatchObject({ status: 400, code: "context_length_exceeded" })
-    expect(told.message).toStartWith("prompt is too long")
+  test("Bedrock's rejection of a too-long input has the message that agents expect", async () => {
+    const rejection = await rejectionWith(400, "ValidationException", "Input is too long for requested model.")
+    expect(rejection).toMatchObject({ status: 400, code: "context_length_exceeded" })
+    expect(rejection.message).toStartWith("prompt is too long")
   })
 
   test.each([
@@ -302,17 +302,17 @@ describe("Bedrock's refusal", () => {
     [403, "UnrecognizedClientException", "The security token is invalid.", "upstream_unavailable"],
     [408, "ModelTimeoutException", "It took too long.", "upstream_unavailable"],
     [503, "ServiceUnavailableException", "Not now.", "upstream_unavailable"],
-  ])("with %d %s is not the caller's", async (status, type, message, code) => {
-    expect(await asked(status, type, message)).toMatchObject({ status: 503, code })
+  ])("Bedrock's rejection with %d %s is not the caller's error", async (status, type, message, code) => {
+    expect(await rejectionWith(status, type, message)).toMatchObject({ status: 503, code })
   })
 
-  test("Bedrock's refusal comes back without what signs our calls, should it be repeated", async () => {
+  test("Bedrock's rejection is returned without the signing credentials, even if it repeats them", async () => {
     const leak = `${credential.secretAccessKey} and ${credential.accessKeyId} may not set top_k`
-    const { message } = await asked(400, "ValidationException", leak)
+    const { message } = await rejectionWith(400, "ValidationException", leak)
     expect(message).toBe("[secret] and [secret] may not set top_k")
   })
 
-  test("Bedrock's refusal is read whatever its body is", async () => {
+  test("Bedrock's rejection is read with any body", async () => {
     answer((_, reply) => reply.raw("<html>", { "content-type": "text/html" }, 500))
     expect(await rejectionOf(client().messages.create(hello("test/model")))).toMatchObject({ status: 503 })
     answer((_, reply) => reply.raw("x".repeat(100_000), {}, 500))

@@ -27,7 +27,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** What `trivium check` prints of each provider, and how it ends. */
+/** The output of `trivium check` for each provider, and its exit code. */
 async function check(providers: string) {
   writeFileSync(join(folder, "trivium.yaml"), `providers:\n${providers}`)
   const { code, stdout } = await runCommand(["check"], { folder })
@@ -36,7 +36,7 @@ async function check(providers: string) {
   return { code, verdicts: rows.map((row) => row.replace(upstream.origin, "").split(/\s{2,}/)), stdout }
 }
 
-test("check says of each signed provider whether its credential is taken", async () => {
+test("check reports for each signed provider whether its credential is accepted", async () => {
   const at = `base_url: "${upstream.origin}"`
   const keys = `access_key_id: ${credential.accessKeyId}, secret_access_key: ${credential.secretAccessKey}`
   const { code, verdicts } = await check(`
@@ -52,7 +52,7 @@ test("check says of each signed provider whether its credential is taken", async
   expect(code).toBe(0)
 })
 
-test("check says of each account of a provider why it is not taken, and never with what", async () => {
+test("check reports for each account of a provider why it is rejected, without its credential", async () => {
   const at = `base_url: "${upstream.origin}"`
   office.refusal = { status: 400, body: { error: "invalid_grant", error_description: "Invalid JWT Signature." } }
   const { code, verdicts, stdout } = await check(`

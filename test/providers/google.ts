@@ -1,4 +1,5 @@
-// Google's side of Vertex: exchanges statements signed with a service account's key for tokens, and knows its tokens.
+// Google's side of Vertex: exchanges assertions signed with a service account's key for tokens, and verifies its
+// tokens.
 import { createVerify, generateKeyPairSync } from "node:crypto"
 import type { ReceivedRequest, UpstreamReply } from "../stage/upstream.ts"
 
@@ -26,7 +27,7 @@ export function keyFile(tokenUri: string): Record<string, string> {
 
 export class TokenOffice {
   readonly path = "/token"
-  /** What was wrong with each statement; undefined where nothing was. */
+  /** The fault of each assertion; undefined if it is valid. */
   readonly faults: (string | undefined)[] = []
   expiresIn = 3600
   /** Answers with this in place of a token. */

@@ -41,7 +41,7 @@ const call = fc.record({
   token: fc.option(fc.base64String({ minLength: 4 }), { nil: undefined }),
 })
 
-test("a signature is what another implementation expects, for any model, body and session", () => {
+test("a signature matches another implementation for any model, body and session", () => {
   fc.assert(
     fc.property(call, (made) => {
       expect(signatureFault(arrived(made), credential)).toBeUndefined()
@@ -49,7 +49,7 @@ test("a signature is what another implementation expects, for any model, body an
   )
 })
 
-test("a signature does not fit another path, body, session or secret", () => {
+test("a signature is invalid for another path, body, session or secret", () => {
   fc.assert(
     fc.property(call, (made) => {
       const request = arrived({ ...made, token: "token" })

@@ -84,7 +84,7 @@ describe("Gemini on Vertex", () => {
     expect(upstream.lastRequest().path).toBe(`/v1beta1/${PLACE}/publishers/google/models/gemini-test:generateContent`)
   })
 
-  test("streams events, also to clients that read an array", async () => {
+  test("Gemini on Vertex streams events, also to clients that read an array", async () => {
     answer(streams(geminiWords("One two three.")))
     const pieces = []
     for await (const piece of await google().models.generateContentStream({ model: "test/gemini", contents: "hi" })) {
@@ -105,12 +105,12 @@ describe("Gemini on Vertex", () => {
     expect((await ask()).functionCalls).toEqual([{ name: "weather", args: { city: "Köln" } }])
   })
 
-  test("Gemini on Vertex tells its errors, in an array or without", async () => {
+  test("Gemini on Vertex returns its errors, in an array or not", async () => {
     const error = {
       error: { code: 400, message: "Cannot fetch content from the provided URL.", status: "INVALID_ARGUMENT" },
     }
-    for (const told of [error, [error]]) {
-      answer((_, reply) => reply.json(told, 400))
+    for (const body of [error, [error]]) {
+      answer((_, reply) => reply.json(body, 400))
       expect(await rejectionOf(ask())).toMatchObject({ status: 400 })
       expect(String(await rejectionOf(ask()))).toContain("Cannot fetch content from the provided URL.")
     }
@@ -118,7 +118,7 @@ describe("Gemini on Vertex", () => {
     expect(String(await rejectionOf(ask()))).toContain("upstream_rate_limited")
   })
 
-  test("answers OpenAI's clients too, there by its maker's name; others by their own", async () => {
+  test("Gemini on Vertex answers OpenAI clients under its author's name, and other models under their own", async () => {
     answer((_, reply) => reply.json(completion("Hello.")))
     await openai().chat.completions.create({ ...HI, model: "test/gemini" })
     expect(upstream.lastRequest().path).toBe(`/v1/${PLACE}/endpoints/openapi/chat/completions`)
@@ -127,13 +127,13 @@ describe("Gemini on Vertex", () => {
     expect(body().model).toBe("meta/llama-test-maas")
   })
 
-  test("Gemini on Vertex is called by clients of other protocols where it is served, in the words spoken there", async () => {
+  test("Gemini on Vertex is called by clients of other protocols in the protocol that serves it", async () => {
     answer((_, reply) => reply.json(completion("Hello.")))
     expect((await ask("test/maas")).text).toBe("Hello.")
     expect(body()).toMatchObject({ model: "meta/llama-test-maas", messages: [{ role: "user" }] })
   })
 
-  recorded("passes as it was recorded", async () => {
+  recorded("a recorded answer of Gemini on Vertex passes unchanged", async () => {
     const whole = recordings("generateContent").filter(
       ({ provider, status }) => provider === "vertex" && status === 200,
     )
@@ -156,7 +156,7 @@ describe("Gemini on Vertex", () => {
 })
 
 describe("Claude on Vertex", () => {
-  test("Claude on Vertex is named in the path, Vertex's version in the body, the betas that Vertex knows in the header", async () => {
+  test("Claude on Vertex has its model in the path, Vertex's version in the body, and known betas in the header", async () => {
     answer((_, reply) => reply.json(anthropicMessage("Hello.")))
     const betas = ["claude-code-20250219", "context-1m-2025-08-07"]
     const message = await anthropic().beta.messages.create({ ...hello("test/claude"), betas } as never)
@@ -169,14 +169,14 @@ describe("Claude on Vertex", () => {
     expect(body()).toEqual({ messages, max_tokens, anthropic_version: "vertex-2023-10-16" })
   })
 
-  test("streams Anthropic's own events", async () => {
+  test("Claude on Vertex streams Anthropic's own events", async () => {
     answer(streams(anthropicWords("One two three.")))
     expect(textOf(await anthropic().messages.stream(hello("test/claude")).finalMessage())).toBe("One two three.")
     expect(upstream.lastRequest().path).toEndWith("claude-test@20260101:streamRawPredict")
     expect(body().stream).toBe(true)
   })
 
-  describe("has no remote servers", () => {
+  describe("Claude on Vertex without remote servers", () => {
     const servers = { mcp_servers: [{ type: "url", url: "https://docs.example/mcp", name: "docs" }] }
     const send = (more: object) =>
       fetch(`${gateway.url}/anthropic/v1/messages`, {
@@ -205,7 +205,7 @@ describe("Claude on Vertex", () => {
     })
   })
 
-  test("Claude on Vertex counts tokens at a path of its own, the model in the body", async () => {
+  test("Claude on Vertex counts tokens at a path of its own, with the model in the body", async () => {
     answer((_, reply) => reply.json({ input_tokens: 14 }))
     const { max_tokens: _, ...request } = hello("test/claude")
     expect(await anthropic().messages.countTokens(request)).toMatchObject({ input_tokens: 14 })
@@ -226,10 +226,10 @@ describe("Claude on Vertex", () => {
   })
 })
 
-describe("a token", () => {
+describe("an access token", () => {
   const hello = () => answer((_, reply) => reply.json(geminiResponse("Hello.", "STOP")))
 
-  test("a token that has expired is replaced before the next call", async () => {
+  test("an expired token is replaced before the next call", async () => {
     hello()
     office.expiresIn = 20
     await ask()
@@ -238,7 +238,7 @@ describe("a token", () => {
     expect(upstream.lastRequest().headers.authorization).toBe("Bearer ya29.token-2")
   })
 
-  test("a token that is refused is replaced before the next call", async () => {
+  test("a rejected token is replaced before the next call", async () => {
     hello()
     await ask()
     office.revokeAll()
@@ -246,7 +246,7 @@ describe("a token", () => {
     expect((await ask()).text).toBe("Hello.")
   })
 
-  test("a token that is not given fails the call as a refused credential, or moves it on, and is soon asked for again", async () => {
+  test("a call without a token fails as a rejected credential, or falls back, and the token is soon requested again", async () => {
     hello()
     upstream.requests.length = 0
     office.refusal = { status: 400, body: { error: "invalid_grant", error_description: "Invalid JWT Signature." } }
@@ -261,7 +261,7 @@ describe("a token", () => {
     expect((await ask()).text).toBe("Hello.")
   })
 
-  test("a token whose issuer fails moves the call on, too", async () => {
+  test("a token issuer that fails makes the call fall back too", async () => {
     hello()
     office.refusal = { status: 500, body: "" }
     expect((await ask("test/two")).text).toBe("Hello.")
@@ -271,7 +271,7 @@ describe("a token", () => {
     expect((await ask("test/two")).text).toBe("Spare.")
   })
 
-  test("a token is not told to callers, should the provider repeat it", async () => {
+  test("a token is not shown to callers, even if the provider repeats it", async () => {
     answer(({ headers }, reply) => {
       const message = `The request with ${headers.authorization} has no contents.`
       reply.json({ error: { code: 400, message, status: "INVALID_ARGUMENT" } }, 400)
@@ -279,16 +279,16 @@ describe("a token", () => {
     expect(String(await rejectionOf(ask()))).toContain("Bearer [secret] has no contents")
   })
 
-  test("a token is not waited for by a client that has left", async () => {
+  test("a client that has left does not wait for a token", async () => {
     let closed: Promise<number> | undefined
     upstream.script = (_, reply) => {
       closed = reply.closed
     }
     const abort = new AbortController()
-    const asked = post("generateContent", abort.signal)
+    const pending = post("generateContent", abort.signal)
     while (!closed) await Bun.sleep(5)
     abort.abort()
-    await rejectionOf(asked)
+    await rejectionOf(pending)
     while (gateway.logged("exchange").length === 0) await Bun.sleep(10)
     expect(gateway.logged("exchange")).toMatchObject([{ outcome: "client-gone" }])
   })

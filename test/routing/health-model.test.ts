@@ -1,4 +1,4 @@
-// One target, asked again and again: it is in and out when the plain rules say so.
+// The health of one target follows the plain rules through any sequence of events.
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { accountNamed, StagedHealth } from "../../src/routing/health-monitor.fixture.ts"
@@ -54,11 +54,11 @@ class ReferenceBreaker {
     else if (retryAfterMs !== undefined) this.outUntil = Math.max(this.outUntil ?? 0, now + retryAfterMs)
   }
 
-  private goOut(now: number, askedMs?: number): void {
+  private goOut(now: number, requestedMs?: number): void {
     const wasIn = this.outUntil === undefined
     const forgiven = wasIn ? Math.floor((now - this.cameInAt) / 30_000) : 0
     this.times = Math.max(0, this.times - forgiven) + 1
-    this.outUntil = now + (askedMs ?? Math.min(300_000, 15_000 * this.times))
+    this.outUntil = now + (requestedMs ?? Math.min(300_000, 15_000 * this.times))
     this.inRow = 0
     this.failedTrials = 0
   }
@@ -78,7 +78,7 @@ const event: fc.Arbitrary<HealthEvent> = fc.oneof(
   },
 )
 
-test("health is as the plain rules have it, whatever happens in whatever order", () => {
+test("health follows the plain rules for any sequence of events", () => {
   const place = { account: accountNamed("one"), upstreamModel: "m" }
   let outs = 0
   fc.assert(

@@ -1,4 +1,4 @@
-// What is known of an account is known of the object, so an account that did not change is the same after a reload.
+// Health is kept per account object, so an unchanged account is the same object after a reload.
 import { describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -46,13 +46,13 @@ providers:
       "type: openai-compatible, api_keys: [key-a, key-b], protocols: [openai-chat]",
     ],
     ["another type", "http://vllm.example/v1", "type: anthropic-compatible, api_keys: [key-a, key-b]"],
-  ])("an account is another with %s", (_, address, entry) => {
+  ])("an account is a different one with %s", (_, address, entry) => {
     const after = tableOf(`providers:\n  vllm: { base_url: "${address}", ${entry} }`, before)
     expect(accounts(after, "vllm")).toHaveLength(2)
     for (const account of accounts(after, "vllm")) expect(accounts(before, "vllm")).not.toContain(account)
   })
 
-  test("an account under another name is another", () => {
+  test("an account under another name is a different one", () => {
     const after = tableOf(
       'providers: { renamed: { type: openai-compatible, base_url: "http://vllm.example/v1", api_keys: [key-a] } }',
       before,
@@ -60,7 +60,7 @@ providers:
     expect(accounts(before, "vllm")).not.toContain(accounts(after, "renamed")[0])
   })
 
-  test("an account that is gone is forgotten, with its key", () => {
+  test("a removed account is forgotten, with its key", () => {
     const gone = tableOf("providers: { openai: { api_key: key-c } }", before)
     const back = tableOf("providers: { openai: { api_key: key-c } }", gone)
     expect([...gone.defined.values()]).toEqual([...accounts(before, "openai")])
@@ -68,7 +68,7 @@ providers:
     expect(JSON.stringify([...before.defined.keys()])).not.toContain("key-")
   })
 
-  test("an account of the simulator stays, too", () => {
+  test("an account of the simulator is kept too", () => {
     const demo = tableOf("")
     expect(accounts(tableOf("", demo), "openai")[0]).toBe(accounts(demo, "openai")[0] as never)
   })

@@ -1,4 +1,4 @@
-// What a plan costs the processor. The fastest of many rounds counts: the others shared it with somebody.
+// The CPU time of a plan. The fastest of many rounds counts, since the others shared the processor.
 import { expect, test } from "bun:test"
 import type { RoutingOptions } from "../../src/canonical/chat/chat-request.ts"
 import { StagedHealth } from "../../src/routing/health-monitor.fixture.ts"
@@ -51,14 +51,14 @@ function staged(models: ReturnType<typeof modelOf>[]) {
 }
 
 test.each([undefined, "cost", "latency", "quality"] as const)(
-  "by %p it is cheap for ten targets: its bar is 5 µs, and a busy machine takes up to three times as long",
+  "a plan by %p for ten targets is cheap: the bound is 5 µs, tripled for a busy machine",
   (strategy) => {
     const routingOptions = { fallback: [], order: ["p9", "p3"], ignore: ["p7"], maxPrice: { prompt: 100 } }
     expect(plannedUs(1, strategy ? { ...routingOptions, strategy } : routingOptions)).toBeLessThan(15)
   },
 )
 
-test("it does not grow with the number of models", () => {
+test("the cost of a plan does not grow with the number of models", () => {
   const [few, many] = [1, 5000].map((models) => plannedUs(models, { fallback: [], strategy: "cost" }))
   expect(many).toBeLessThan(2 * (few ?? 0) + 1)
 })

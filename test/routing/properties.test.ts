@@ -1,4 +1,4 @@
-// What holds of every plan, whatever is asked for and whatever has happened before.
+// Properties of every plan, for any request and any history.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { type RoutingOptions, STRATEGIES } from "../../src/canonical/chat/chat-request.ts"
@@ -33,7 +33,7 @@ const routingOptions = fc.record({
   maxPrice: fc.option(fc.record({ prompt: fc.integer({ min: 0, max: 5 }) }), { nil: undefined }),
   requireParameters: fc.boolean(),
 })
-/** What happened before: at which place, with which account, and how it ended. */
+/** A past event: its target, its account, and its outcome. */
 const event = fc.record({
   model: fc.nat(MODELS.length - 1),
   provider: fc.nat(PROVIDERS.length - 1),
@@ -45,7 +45,7 @@ const event = fc.record({
 const input = fc.record({
   world,
   routingOptions,
-  asked: fc.subarray([...MODELS, GROUP.id], { minLength: 1 }),
+  names: fc.subarray([...MODELS, GROUP.id], { minLength: 1 }),
   events: fc.array(event, { maxLength: 25 }),
   rotation: fc.nat(),
   chance: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
@@ -85,8 +85,8 @@ function stagedHealth(table: StagedTable, events: GeneratedInput["events"]): Sta
 
 const losesParameters = ({ account }: Target) => account.baseUrl.endsWith("/1")
 
-/** The routingOptions as they reach the plan: what is not asked for is not there. */
-function asked(generated: GeneratedInput["routingOptions"]): Partial<RoutingOptions> {
+/** The options that reach the plan, without undefined ones. */
+function definedOptions(generated: GeneratedInput["routingOptions"]): Partial<RoutingOptions> {
   return Object.fromEntries(Object.entries(generated).filter(([, value]) => value !== undefined))
 }
 
@@ -105,8 +105,8 @@ function always(check: (made: GeneratedPlan) => void): void {
       const stage = stagedHealth(table, generated.events)
       const [home] = table.table.accounts.get("two") ?? []
       const plan = (more: Partial<RoutingOptions> = {}) =>
-        table.plan(generated.asked, {
-          routingOptions: { ...asked(generated.routingOptions), ...more },
+        table.plan(generated.names, {
+          routingOptions: { ...definedOptions(generated.routingOptions), ...more },
           facts: { stream: true, inputTokens: 100, candidates: 1 },
           health: stage.health.snapshot(),
           rotation: generated.rotation,
@@ -122,7 +122,7 @@ function always(check: (made: GeneratedPlan) => void): void {
 
 const nameOf = ({ account, upstreamModel }: Target) => `${upstreamModel} ${account.baseUrl}`
 
-/** All places that a name stands for, by what is written in the world alone. */
+/** All targets of a name, derived from the world alone. */
 function placesOf(name: string, { generated, table }: GeneratedPlan): Target[] {
   const models = name === GROUP.id ? GROUP.models : [name]
   return models.flatMap((model) => {
@@ -148,15 +148,15 @@ function isAllowed(
 }
 
 describe("every plan", () => {
-  test("every plan keeps the limits: eight in all, six names, three of each, none twice", () => {
+  test("every plan is within the limits: eight attempts, six names, three per name, none twice", () => {
     always((made) => {
       const { attempts } = made.plan()
       expect(attempts.length).toBeLessThanOrEqual(8)
       expect(new Set(attempts.map(nameOf)).size).toBe(attempts.length)
-      for (const name of made.generated.asked) {
+      for (const name of made.generated.names) {
         const own = new Set(placesOf(name, made).map(nameOf))
         const others = new Set(
-          made.generated.asked
+          made.generated.names
             .filter((each) => each !== name)
             .flatMap((each) => placesOf(each, made))
             .map(nameOf),
@@ -167,17 +167,17 @@ describe("every plan", () => {
     })
   })
 
-  test("every plan tries nothing that the caller ruled out", () => {
+  test("every plan tries only targets that the caller allows", () => {
     always((made) => {
-      const allowed = new Set(made.generated.asked.flatMap((name) => placesOf(name, made)).map(nameOf))
+      const allowed = new Set(made.generated.names.flatMap((name) => placesOf(name, made)).map(nameOf))
       for (const attempt of made.plan().attempts) expect(allowed).toContain(nameOf(attempt))
     })
   })
 
-  test("every plan tries something of every name that has something to try: never the last one is out", () => {
+  test("every plan tries a target of every name that has one, even if all are out of rotation", () => {
     always((made) => {
       const tried = new Set(made.plan().attempts.map(nameOf))
-      for (const name of made.generated.asked.slice(0, 6)) {
+      for (const name of made.generated.names.slice(0, 6)) {
         const places = placesOf(name, made).map(nameOf)
         if (places.length > 0) expect(places.some((place) => tried.has(place))).toBe(true)
       }
@@ -190,11 +190,11 @@ describe("every plan", () => {
       const isOut = (target: Target) => !made.stage.health.accepts(target)
       const firstOut = attempts.findIndex(isOut)
       if (firstOut >= 0) expect(attempts.slice(firstOut).every(isOut)).toBe(true)
-      for (const name of made.generated.asked.slice(0, 6)) {
+      for (const name of made.generated.names.slice(0, 6)) {
         const places = placesOf(name, made)
         const own = new Set(places.map(nameOf))
         if (places.every(isOut)) continue
-        const others = made.generated.asked.filter((each) => each !== name).flatMap((each) => placesOf(each, made))
+        const others = made.generated.names.filter((each) => each !== name).flatMap((each) => placesOf(each, made))
         const shared = new Set(others.map(nameOf))
         const alone = attempts.filter((each) => own.has(nameOf(each)) && !shared.has(nameOf(each)))
         expect(alone.filter(isOut)).toEqual([])
@@ -202,25 +202,25 @@ describe("every plan", () => {
     })
   })
 
-  test("every plan is the same for the same occasion, and leaves nothing behind", () => {
+  test("every plan is the same for the same input, and has no side effect", () => {
     always(({ plan }) => {
       const names = () => plan().attempts.map(nameOf)
       expect(names()).toEqual(names())
     })
   })
 
-  test("tells, where it is to be explained, of every place whether it is tried or why not", () => {
+  test("every explained plan lists each target as tried or excluded with a reason", () => {
     always((made) => {
       const { attempts, excluded } = made.plan({ explain: true })
-      const told = [...attempts, ...excluded.map(({ upstreamModel }) => ({ upstreamModel }))].map(
+      const listed = [...attempts, ...excluded.map(({ upstreamModel }) => ({ upstreamModel }))].map(
         ({ upstreamModel }) => upstreamModel,
       )
-      const all = made.generated.asked.slice(0, 6).flatMap((name) => placesOf(name, made))
-      for (const { upstreamModel } of all) expect(told).toContain(upstreamModel)
+      const all = made.generated.names.slice(0, 6).flatMap((name) => placesOf(name, made))
+      for (const { upstreamModel } of all) expect(listed).toContain(upstreamModel)
     })
   })
 
-  test("every plan has figures for each of its attempts", () => {
+  test("every plan has scores for each of its attempts", () => {
     always(({ plan }) => {
       const planned = plan()
       for (const attempt of planned.attempts) {

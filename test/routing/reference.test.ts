@@ -1,5 +1,5 @@
-// Every strategy with every length of fallback and every way to fail, in generated worlds: the order of trial, the limits
-// and which failures move on are those of the plain reference.
+// Every strategy with every number of fallbacks and every failure, in generated worlds: the order, the limits and the
+// fallback decisions match the plain reference.
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { type RoutingStrategy, STRATEGIES } from "../../src/canonical/chat/chat-request.ts"
@@ -61,34 +61,34 @@ function staged(entries: readonly ReferenceEntry[]): { table: StagedTable; stage
   return { table, stage }
 }
 
-/** What would be asked, one after the other, and how it ends. */
+/** The targets that would be tried in order, and the end. */
 function walked(planned: readonly string[], replyOf: (name: string) => FailureKind | "answered") {
-  const asked: string[] = []
+  const attempted: string[] = []
   let ending: ReferenceOutcome = "exhausted"
   for (const name of planned) {
-    asked.push(name)
+    attempted.push(name)
     const reply = replyOf(name)
     if (reply === "answered" || !allowsFallback(reply)) {
       ending = reply
       break
     }
   }
-  return { asked, ending }
+  return { attempted, ending }
 }
 
 const STRATEGY_WISHES: readonly (RoutingStrategy | undefined)[] = [undefined, ...STRATEGIES]
 const FALLBACKS = [0, 1, 2, 3, 5]
 
-test("the order of trial and its end are the reference's, by every strategy, fallback and failure", () => {
+test("the order of attempts and its end match the reference for every strategy, fallback and failure", () => {
   const seen = new Set<string>()
   fc.assert(
     fc.property(world, (entries) => {
       const { table, stage } = staged(entries)
       for (const strategy of STRATEGY_WISHES) {
         for (const fallbacks of FALLBACKS) {
-          const asked = entries.slice(0, fallbacks + 1)
+          const chosen = entries.slice(0, fallbacks + 1)
           const { attempts } = table.plan(
-            asked.map(({ name }) => name),
+            chosen.map(({ name }) => name),
             {
               routingOptions: strategy ? { strategy } : {},
               facts: { stream: true, inputTokens: 100, candidates: 1 },
@@ -98,7 +98,7 @@ test("the order of trial and its end are the reference's, by every strategy, fal
           const planned = attempts.map(
             ({ account, upstreamModel }) => upstreamModel + account.baseUrl.slice(account.baseUrl.lastIndexOf("/")),
           )
-          const expected = trials(asked, strategy)
+          const expected = trials(chosen, strategy)
           expect(planned).toEqual(expected)
           for (const kind of FAILURE_KINDS) {
             for (const failing of [1, 3, 8]) {

@@ -1,18 +1,17 @@
-// What the plan and the walk along it must come to, written down as plainly as the rules are told: no health but who is
-// out, no turns, no speed.
+// A plain reference of the plan and of the attempts along it: health is only in or out, without rotation or speed.
 import type { RoutingStrategy } from "../../src/canonical/chat/chat-request.ts"
 import type { FailureKind } from "../../src/routing/failure-kind.ts"
 
 export interface ReferenceTarget {
   readonly provider: string
-  /** How many credentials there are. */
+  /** The number of credentials. */
   readonly accounts: number
   readonly priority: number
   readonly weight: number
-  /** What it is asked in is what the client speaks. */
+  /** Whether it has the client's protocol. */
   readonly isAlike: boolean
   readonly price: number
-  /** Undefined where nobody has been there yet. */
+  /** Undefined without an answer so far. */
   readonly latencyMs: number | undefined
   readonly precision: "bf16" | "fp8" | "int4"
   readonly isOut: boolean
@@ -33,7 +32,7 @@ export function trials(entries: readonly ReferenceEntry[], strategy: RoutingStra
   }))
   const healthy = lists.filter(({ live }) => live.length > 0)
   const lost = lists.filter(({ live, all }) => live.length === 0 && all.length > 0)
-  // Everybody gets one; what is left of eight goes to the first who can use it, up to three.
+  // Each name gets one; the rest of eight goes to the first that can use it, up to three.
   let left = 8 - healthy.length - lost.length
   const tried = healthy.flatMap(({ live }) => {
     const more = Math.min(left, Math.min(3, live.length) - 1)
@@ -93,12 +92,12 @@ const ENDS_THERE: readonly FailureKind[] = ["caller", "refusal", "client-gone", 
 export function walk(
   tried: readonly string[],
   replyOf: (name: string) => FailureKind | "answered",
-): { readonly asked: string[]; readonly ending: ReferenceOutcome } {
-  const asked: string[] = []
+): { readonly attempted: string[]; readonly ending: ReferenceOutcome } {
+  const attempted: string[] = []
   for (const name of tried) {
-    asked.push(name)
+    attempted.push(name)
     const reply = replyOf(name)
-    if (reply === "answered" || ENDS_THERE.includes(reply)) return { asked, ending: reply }
+    if (reply === "answered" || ENDS_THERE.includes(reply)) return { attempted, ending: reply }
   }
-  return { asked, ending: "exhausted" }
+  return { attempted, ending: "exhausted" }
 }

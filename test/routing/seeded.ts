@@ -1,4 +1,4 @@
-// Chance that comes out the same each time.
+// Seeded random numbers.
 
 /** Mulberry32: even, from 0 to below 1. */
 export function seededChance(seed: number): () => number {

@@ -1,4 +1,4 @@
-// What routing is worth over a bad day of three providers, against one who knows everything.
+// The value of routing over a day with failing providers, compared with an oracle.
 import { describe, expect, test } from "bun:test"
 import type { RoutingStrategy } from "../../src/canonical/chat/chat-request.ts"
 import { median, RoutingSimulation } from "./simulation.ts"
@@ -8,12 +8,12 @@ const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
 const WARM_UP = 500
 
 interface PolicyWorth {
-  /** Times what the oracle pays, and waits for the first token in the middle. */
+  /** Cost and median time to the first token, relative to the oracle's. */
   readonly cost: number
   readonly latency: number
-  /** Of the requests that somebody could have answered. */
+  /** The answered share of the requests that some provider could have answered. */
   readonly availability: number
-  /** Of all requests. */
+  /** The unanswered share of all requests. */
   readonly unanswered: number
 }
 
@@ -33,19 +33,19 @@ function simulate(strategy: RoutingStrategy | undefined, seed: number): PolicyWo
 }
 
 describe.each(SEEDS)("ten thousand requests, seed %p", (seed) => {
-  test("by cost, within 2 % of the least that could have been paid", () => {
+  test("routing by cost is within 2 % of the lowest possible cost", () => {
     const { cost, availability } = simulate("cost", seed)
     expect(cost).toBeLessThan(1.02)
     expect(availability).toBeGreaterThanOrEqual(0.999)
   })
 
-  test("by latency, within 10 % of the shortest wait in the middle", () => {
+  test("routing by latency is within 10 % of the lowest possible median", () => {
     const { latency, availability } = simulate("latency", seed)
     expect(latency).toBeLessThan(1.1)
     expect(availability).toBeGreaterThanOrEqual(0.999)
   })
 
-  test("by quality, and by nothing, answered all the same", () => {
+  test("routing by quality and by default answers as reliably", () => {
     expect(simulate("quality", seed).availability).toBeGreaterThanOrEqual(0.999)
     expect(simulate(undefined, seed).availability).toBeGreaterThanOrEqual(0.999)
   })
@@ -62,6 +62,6 @@ test("requests fail only while no provider answers", () => {
   expect(unanswered).toBeWithin(0.004, 0.01)
 })
 
-test("the same seed gives the same day", () => {
+test("the same seed gives the same results", () => {
   expect(simulate("latency", 4)).toEqual(simulate("latency", 4))
 })

@@ -1,4 +1,4 @@
-// Ten thousand requests through the plan and the health, in virtual time, beside an oracle that knows what is true.
+// Ten thousand requests through plan and health in virtual time, compared with an oracle that knows the true state.
 import type { RoutingStrategy } from "../../src/canonical/chat/chat-request.ts"
 import { HealthMonitor } from "../../src/routing/health-monitor.ts"
 import { modelOf, StagedTable, withPrices } from "../../src/routing/route-plan.fixture.ts"
@@ -7,10 +7,10 @@ import { seededChance } from "./seeded.ts"
 import { VirtualTime } from "./virtual-time.ts"
 import { PROVIDERS, ProviderWorld, type WorldProvider, type WorldRequest } from "./world.ts"
 
-/** What became of one request, and what would have become of it had all been known. */
+/** The outcome of one request, and the best possible one. */
 interface SimulatedResult {
   readonly startedAt: number
-  /** Undefined where nobody answered. */
+  /** Undefined if no provider answered. */
   provider: WorldProvider | undefined
   attempts: number
   firstTokenMs: number
@@ -60,41 +60,41 @@ export class RoutingSimulation {
 
   private arrive(left: number): void {
     if (left === 0) return
-    const { afterMs, ...asked } = this.world.nextRequest()
+    const { afterMs, ...request } = this.world.nextRequest()
     this.time.after(afterMs, () => {
-      this.request(asked)
+      this.request(request)
       this.arrive(left - 1)
     })
   }
 
-  private request(asked: WorldRequest): void {
+  private request(request: WorldRequest): void {
     const startedAt = this.time.now
     const { attempts } = this.stage.plan("m", {
       routingOptions: this.strategy ? { strategy: this.strategy } : {},
-      facts: { stream: true, inputTokens: asked.inputTokens, candidates: 1 },
+      facts: { stream: true, inputTokens: request.inputTokens, candidates: 1 },
       health: this.health.snapshot(),
       rotation: this.turn++,
       chance: this.chance(),
     })
-    const best = this.best(asked)
+    const best = this.best(request)
     const result: SimulatedResult = { startedAt, provider: undefined, attempts: 0, firstTokenMs: 0, cost: 0, best }
     this.results.push(result)
-    this.attempt([...attempts], { asked, result })
+    this.attempt([...attempts], { request, result })
   }
 
-  /** As the exchange does: who went out in the meantime is passed over, but for the last. */
-  private attempt(attempts: PlannedTarget[], of: { asked: WorldRequest; result: SimulatedResult }): void {
+  /** As in the exchange: a target that went out of rotation meanwhile is skipped, except the last. */
+  private attempt(attempts: PlannedTarget[], of: { request: WorldRequest; result: SimulatedResult }): void {
     const target = attempts.shift()
     if (!target) return
     if (attempts.length > 0 && !this.health.accepts(target)) {
       this.attempt(attempts, of)
       return
     }
-    const { asked, result } = of
+    const { request, result } = of
     const provider = target.account.id as WorldProvider
     const trial = this.health.beginAttempt(target)
     const begunAt = this.time.now
-    const reply = this.world.ask(provider, { nowMs: begunAt, outputTokens: asked.outputTokens })
+    const reply = this.world.ask(provider, { nowMs: begunAt, outputTokens: request.outputTokens })
     result.attempts++
     if ("failed" in reply) {
       this.time.after(reply.afterMs, () => {
@@ -107,14 +107,14 @@ export class RoutingSimulation {
       this.health.noteFirstToken(trial, reply.firstTokenMs)
       result.provider = provider
       result.firstTokenMs = this.time.now - result.startedAt
-      result.cost = this.world.cost(provider, { nowMs: result.startedAt, ...asked })
+      result.cost = this.world.cost(provider, { nowMs: result.startedAt, ...request })
     })
     this.time.after(reply.totalMs, () => {
-      this.health.endAttempt(trial, { answered: true, outputTokens: asked.outputTokens })
+      this.health.endAttempt(trial, { answered: true, outputTokens: request.outputTokens })
     })
   }
 
-  private best(asked: WorldRequest): SimulatedResult["best"] {
+  private best(request: WorldRequest): SimulatedResult["best"] {
     const nowMs = this.time.now
     const up = PROVIDERS.filter((provider) => this.oracle.isUp(provider, nowMs))
     if (up.length === 0) return undefined
@@ -122,9 +122,9 @@ export class RoutingSimulation {
       this.oracle.firstTokenMs(one, nowMs) <= this.oracle.firstTokenMs(other, nowMs) ? one : other,
     )
     for (;;) {
-      const reply = this.oracle.ask(fastest, { nowMs, outputTokens: asked.outputTokens })
+      const reply = this.oracle.ask(fastest, { nowMs, outputTokens: request.outputTokens })
       if ("failed" in reply) continue
-      const cost = Math.min(...up.map((provider) => this.oracle.cost(provider, { nowMs, ...asked })))
+      const cost = Math.min(...up.map((provider) => this.oracle.cost(provider, { nowMs, ...request })))
       return { cost, firstTokenMs: reply.firstTokenMs }
     }
   }

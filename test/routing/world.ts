@@ -1,5 +1,5 @@
-// Three providers of one model, with a bad day: outages, slow starts, times when one is slow, prices that change. What is
-// true of them at any time is known here, and to nobody in src/.
+// Three providers of one model with outages, slow starts, slow periods and changing prices. Their true state is known
+// only here, and not in src/.
 import { lognormal, seededChance } from "./seeded.ts"
 
 export const PROVIDERS = ["one", "two", "three"] as const
@@ -22,10 +22,10 @@ interface ProviderTruth {
   readonly prices: readonly { readonly from: number; readonly input: number; readonly output: number }[]
 }
 
-/** When nobody answers. */
+/** The times when no provider answers. */
 const BLACKOUT = { from: 930, to: 936, how: "error" } as const
 
-/** How many seconds a provider that was down is slow after it. */
+/** The seconds for which a provider is slow after an outage. */
 const SLOW_START = { seconds: 20, times: 4 }
 
 const TRUTH: Readonly<Record<WorldProvider, ProviderTruth>> = {
@@ -59,7 +59,7 @@ const TRUTH: Readonly<Record<WorldProvider, ProviderTruth>> = {
   },
 }
 
-/** What comes of asking a provider. */
+/** The result of a call to a provider. */
 export type WorldReply =
   | { readonly failed: "connect" | "server" | "timeout"; readonly afterMs: number }
   | { readonly firstTokenMs: number; readonly totalMs: number }

@@ -6,7 +6,7 @@ import { ChargeLog, type SimulatedCharge } from "../../src/simulator/simulated-c
 import { createSimulator } from "../../src/simulator/simulator.ts"
 import { Abort } from "../../src/transport/abort.ts"
 import { readStream, simulated } from "./simulated-call.ts"
-import { type SimulatorQuestion, SPOKEN } from "./simulated-protocols.ts"
+import { SIMULATED_PROTOCOLS, type SimulatorQuestion } from "./simulated-protocols.ts"
 
 /** A simulator and what it bills. */
 function billed() {
@@ -14,7 +14,7 @@ function billed() {
   return { send: createSimulator({ onCharge: log.add }), log, bills: () => log.charges }
 }
 
-/** What a call with these words is billed as, once it was read to its end. */
+/** The bill of a call with these words, after it was read to its end. */
 async function bill(question: SimulatorQuestion, words?: string): Promise<readonly SimulatedCharge[]> {
   const { send, bills } = billed()
   const answer = await simulated(question, { send, ...(words !== undefined && { words }) }).catch(() => undefined)
@@ -22,8 +22,8 @@ async function bill(question: SimulatorQuestion, words?: string): Promise<readon
   return bills()
 }
 
-describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (_, spoken) => {
-  const { stream, whole, usage, requestId } = spoken
+describe.each(SIMULATED_PROTOCOLS.map((each) => [each.name, each] as const))("%s", (_, protocol) => {
+  const { stream, whole, usage, requestId } = protocol
   const [member, input, output] = usage
 
   test("a whole answer's bill is its usage, and is found by its id", async () => {
@@ -62,7 +62,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (_, 
     }
   })
 
-  test("is written before the last byte leaves", async () => {
+  test("a bill is written before the last byte leaves", async () => {
     const { send, bills } = billed()
     const reader = (await simulated(stream, { send })).body?.getReader()
     let last = ""
@@ -70,7 +70,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (_, 
       last = Buffer.from(read.value).toString()
       if (bills().length > 0) break
     }
-    expect(last).toContain(spoken.terminal.trim())
+    expect(last).toContain(protocol.terminal.trim())
     expect(bills()).toHaveLength(1)
   })
 
@@ -79,8 +79,8 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (_, 
       const { send, bills } = billed()
       const abort = new Abort()
       const reader = (await simulated(stream, { send, abort })).body?.getReader()
-      // Google says eight tokens at once.
-      const reads = spoken.name.startsWith("gemini") ? 2 : 9
+      // Google sends eight tokens at once.
+      const reads = protocol.name.startsWith("gemini") ? 2 : 9
       for (let at = 0; at < reads; at++) await reader?.read()
       const [whole] = await bill(stream)
       if (how === "cancel") await reader?.cancel()
@@ -92,7 +92,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (_, 
     }
   })
 
-  test("a caller that leaves before a word was said pays for the prompt", async () => {
+  test("a caller that leaves before any output pays for the prompt", async () => {
     const { send, bills } = billed()
     const abort = new Abort()
     const answer = simulated(whole, { send, abort, words: "first-token-ms-5000" })
@@ -101,15 +101,15 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (_, 
     expect(bills()).toMatchObject([{ ended: "client-gone", input_tokens: 1, output_tokens: 0 }])
   })
 
-  test("what failed before it said anything costs nothing", async () => {
+  test("an answer that fails before any output is free", async () => {
     const words = ["status-503", "cut-before-headers", "reset-after-0", "error-after-0", "html", "garbage-after-0"]
     for (const word of words) expect(await bill(stream, word)).toEqual([])
   })
 
-  test("what broke off costs what had been said", async () => {
+  test("a truncated answer costs the output sent so far", async () => {
     const [sound] = await bill(stream)
     for (const word of ["cut-after-8", "reset-after-8", "end-after-8", "error-after-8", "garbage-after-8"]) {
-      const [broken] = await bill(stream, spoken.name.startsWith("gemini") ? word.replace("8", "2") : word)
+      const [broken] = await bill(stream, protocol.name.startsWith("gemini") ? word.replace("8", "2") : word)
       expect(broken?.ended).toBe("fault")
       expect(broken?.output_tokens).toBeWithin(1, Number(sound?.output_tokens))
     }
@@ -157,7 +157,7 @@ test("every kind of answer adds up to its bill, streamed or not", async () => {
   ]
   for (const question of questions) {
     const [complete] = await bill(question)
-    // A fault after the last event is billed by what the events say one by one.
+    // A fault after the last event is billed by the events sent so far.
     const { chunks } = await readStream(await simulated(question))
     const [counted] = await bill(question, `reset-after-${chunks.length}`)
     expect(counted).toMatchObject({ ended: "fault", output_tokens: complete?.output_tokens })
@@ -165,7 +165,7 @@ test("every kind of answer adds up to its bill, streamed or not", async () => {
   }
 })
 
-test("what is free is not billed, and what has no id of its own is found by the request's", async () => {
+test("free calls are not billed, and an answer without its own id is found by the request's", async () => {
   const messages = [{ role: "user", content: "Hello" }]
   expect(await bill({ path: "/v1/messages/count_tokens", body: { model: "m", messages } })).toEqual([])
   expect(await bill({ path: "/v1/nothing", body: {} })).toEqual([])
@@ -179,7 +179,7 @@ test("what is free is not billed, and what has no id of its own is found by the 
 test("the file has a line for each call, also across logs", async () => {
   const folder = mkdtempSync(join(tmpdir(), "trivium-bill-"))
   const file = join(folder, "bill.jsonl")
-  const [{ whole }] = SPOKEN as [(typeof SPOKEN)[number]]
+  const [{ whole }] = SIMULATED_PROTOCOLS as [(typeof SIMULATED_PROTOCOLS)[number]]
   for (const seed of ["one", "two"]) {
     const send = createSimulator({ seed, onCharge: new ChargeLog({ file }).add })
     for (let at = 0; at < 3; at++) await simulated(whole, { send })

@@ -7,7 +7,7 @@ import { runCommand, upstreamConfig } from "../stage/gateway.ts"
 
 const LAUNCHER = join(import.meta.dir, "..", "..", "bin", "trivium.mjs")
 
-test("trivium simulate serves until it is told to stop, and writes its bill", async () => {
+test("trivium simulate serves until it is stopped, and writes its bills", async () => {
   const folder = mkdtempSync(join(tmpdir(), "trivium-simulate-"))
   const words = ["simulate", "--port", "0", "--first-token-ms", "100", "--tokens-per-second", "1000", "--jitter", "10"]
   const child = spawn("node", [LAUNCHER, ...words, "--seed", "seven", "--bill", "bill.jsonl"], {
@@ -46,7 +46,7 @@ test("trivium simulate serves until it is told to stop, and writes its bill", as
   rmSync(folder, { recursive: true })
 })
 
-test("a flag that is no number is refused with what it may be", async () => {
+test("a flag that is not a number is rejected with its range", async () => {
   const { code, stderr } = await runCommand(["simulate", "--jitter", "much"], { folder: tmpdir() })
   expect(code).toBe(1)
   expect(stderr).toContain("Give a whole number from 0 to 100.")

@@ -2,26 +2,26 @@ import { describe, expect, test } from "bun:test"
 import { createSimulator } from "../../src/simulator/simulator.ts"
 import { Abort } from "../../src/transport/abort.ts"
 import { eventsIn, readStream, simulated } from "./simulated-call.ts"
-import { questionFor, SPOKEN } from "./simulated-protocols.ts"
+import { questionFor, SIMULATED_PROTOCOLS } from "./simulated-protocols.ts"
 
 const lost = expect.objectContaining({ code: "ECONNRESET" })
 
-describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (name, spoken) => {
-  const { stream, whole, terminal, usage, requestId, unavailable, limited } = spoken
+describe.each(SIMULATED_PROTOCOLS.map((each) => [each.name, each] as const))("%s", (name, protocol) => {
+  const { stream, whole, terminal, usage, requestId, unavailable, limited } = protocol
   const [member, input, output] = usage
   const isArray = name.endsWith("array")
 
   describe("a status", () => {
     test.each([400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504, 529])(
-      "%d comes in the vendor's shape",
+      "the status %d has the vendor's error shape",
       async (status) => {
         for (const question of [stream, whole]) {
           const response = await simulated(question, { words: `status-${status}` })
           expect(response.status).toBe(status)
           expect(response.headers.get(requestId)).toMatch(/^req_\w{24}$/)
-          const said = JSON.parse(await response.text())
-          const body = Array.isArray(said) ? said[0] : said
-          expect(Array.isArray(said)).toBe(isArray && question === stream)
+          const parsed = JSON.parse(await response.text())
+          const body = Array.isArray(parsed) ? parsed[0] : parsed
+          expect(Array.isArray(parsed)).toBe(isArray && question === stream)
           expect(body.error.message).toContain(String(status))
           if (name.startsWith("gemini")) expect(body.error.code).toBe(status)
           if (name.startsWith("anthropic"))
@@ -32,14 +32,14 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       },
     )
 
-    test("a status is asked for by the model's name as well, whatever else the name holds", async () => {
+    test("a status is requested by the model's name as well, with any other words in it", async () => {
       for (const model of ["m@status-503", "openai/gpt-4o@status-503", "claude@20240620@status-503"]) {
         expect((await simulated(questionFor(stream, model))).status).toBe(503)
         expect((await simulated(questionFor(whole, model))).status).toBe(503)
       }
     })
 
-    test("a status is not asked for by a name that only looks like it", async () => {
+    test("a status is not requested by a name that only resembles one", async () => {
       for (const model of ["m@20240620", "m@status-50x", "m@status-999", "m@status-503.never", "m@"]) {
         const response = await simulated(questionFor(whole, model))
         expect(response.status).toBe(200)
@@ -47,19 +47,19 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       }
     })
 
-    test("a status may break off like any answer", async () => {
+    test("a status may be truncated like any answer", async () => {
       const broken = await readStream(await simulated(whole, { words: "status-500.cut-after-1" }))
       expect(broken.failure).toEqual(lost)
     })
   })
 
-  describe("429 says when to come back", () => {
+  describe("the retry delay of a 429", () => {
     const retry = async (words: string) => {
       const response = await simulated(stream, { words })
       expect(response.status).toBe(429)
       return response
     }
-    test("in seconds, in milliseconds, as a date", async () => {
+    test("a 429 has its delay in seconds, in milliseconds or as a date", async () => {
       expect((await retry("retry-after-7")).headers.get("retry-after")).toBe("7")
       expect((await retry("retry-after-ms-1500")).headers.get("retry-after-ms")).toBe("1500")
       const date = (await retry("retry-after-date-60")).headers.get("retry-after") ?? ""
@@ -78,13 +78,13 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       expect(Date.parse(anthropic) - Date.now()).toBeWithin(57_000, 61_000)
     })
 
-    test("in the body, where the vendor says it there", async () => {
+    test("a 429 has its delay in the body for Gemini", async () => {
       const text = await (await retry("retry-info-34")).text()
-      const says = name.startsWith("gemini")
-      expect(text.includes('"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"')).toBe(says)
+      const hasRetryInfo = name.startsWith("gemini")
+      expect(text.includes('"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"')).toBe(hasRetryInfo)
     })
 
-    test("in several forms at once, and with another status where one is asked for", async () => {
+    test("a delay may have several forms at once, and another status", async () => {
       const response = await simulated(whole, { words: "status-503.retry-after-3.retry-after-ms-2900" })
       expect(response.status).toBe(503)
       expect(response.headers.get("retry-after")).toBe("3")
@@ -93,7 +93,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
   })
 
   describe("a connection", () => {
-    test.each(["cut", "reset"])("a connection that is %s before the headers rejects", async (how) => {
+    test.each(["cut", "reset"])("a connection that is %s before the headers fails", async (how) => {
       for (const question of [stream, whole]) {
         const answer = simulated(question, { words: `${how}-before-headers` })
         expect(await answer.catch((thrown: unknown) => thrown)).toEqual(lost)
@@ -101,7 +101,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
     })
 
     test.each(["cut", "reset"])(
-      "a connection that is %s after events fails there, and those have come",
+      "a connection that is %s after events fails there, after those have arrived",
       async (how) => {
         for (const count of [0, 1, 3]) {
           const { chunks, failure } = await readStream(await simulated(stream, { words: `${how}-after-${count}` }))
@@ -111,7 +111,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       },
     )
 
-    test("a connection that is cut breaks a whole answer off", async () => {
+    test("a cut connection truncates a whole answer", async () => {
       const sound = await (await simulated(whole)).text()
       const response = await simulated(whole, { words: "cut-after-1" })
       expect(response.headers.get("content-length")).toBe(String(Buffer.byteLength(sound)))
@@ -129,7 +129,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       setTimeout(() => abort.abort(reason), 30)
       return abort
     }
-    test("before the headers lasts until the caller leaves", async () => {
+    test("a stall before the headers lasts until the caller leaves", async () => {
       for (const question of [stream, whole]) {
         const begun = performance.now()
         const answer = simulated(question, { words: "stall-before-headers", abort: soon() })
@@ -138,7 +138,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       }
     })
 
-    test("after the headers, or after events, lasts until the caller leaves", async () => {
+    test("a stall after the headers or after events lasts until the caller leaves", async () => {
       for (const count of [0, 2]) {
         const response = await simulated(stream, { words: `stall-after-${count}`, abort: soon() })
         expect(response.status).toBe(200)
@@ -148,14 +148,14 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       }
     })
 
-    test("within a whole answer too", async () => {
+    test("a stall within a whole answer lasts until the caller leaves", async () => {
       const { text, failure } = await readStream(await simulated(whole, { words: "stall-after-1", abort: soon() }))
       expect(text.length).toBeGreaterThan(1)
       expect(failure).toBe(reason)
     })
   })
 
-  test("a stream may end well without its terminal event", async () => {
+  test("a stream may end cleanly without its terminal event", async () => {
     for (const count of [0, 1, 3]) {
       const { chunks, text, failure } = await readStream(await simulated(stream, { words: `end-after-${count}` }))
       expect(failure).toBeUndefined()
@@ -165,7 +165,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
     expect((await readStream(await simulated(stream, { words: "end-after-1000" }))).text).toContain(terminal)
   })
 
-  test("a whole answer may end well and be half of itself", async () => {
+  test("a whole answer may end cleanly and be truncated", async () => {
     const response = await simulated(whole, { words: "end-after-1" })
     const text = await response.text()
     expect(response.headers.get("content-length")).toBe(String(Buffer.byteLength(text)))
@@ -173,7 +173,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
   })
 
   describe("garbage", () => {
-    test("garbage comes in place of an event, and ends the stream", async () => {
+    test("garbage replaces an event and ends the stream", async () => {
       const sound = await readStream(await simulated(stream))
       const { chunks, failure, text } = await readStream(await simulated(stream, { words: "garbage-after-2" }))
       expect(failure).toBeUndefined()
@@ -183,7 +183,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       expect(text).not.toContain(terminal)
     })
 
-    test("garbage may be one event whose JSON is broken", async () => {
+    test("garbage may be one event with malformed JSON", async () => {
       const sound = await readStream(await simulated(stream))
       const { chunks, text } = await readStream(await simulated(stream, { words: "broken-json-after-2" }))
       expect(chunks).toHaveLength(sound.chunks.length)
@@ -193,7 +193,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       if (!isArray) expect(chunks[2]).toEndWith("\n\n")
     })
 
-    test("garbage may be all of a whole answer", async () => {
+    test("garbage may be a whole answer", async () => {
       for (const words of ["garbage-after-0", "broken-json-after-1"]) {
         const response = await simulated(whole, { words })
         expect(response.status).toBe(200)
@@ -202,7 +202,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       }
     })
 
-    test("garbage may be a page", async () => {
+    test("garbage may be a web page", async () => {
       for (const question of [stream, whole]) {
         const response = await simulated(question, { words: "html" })
         expect(response.status).toBe(200)
@@ -226,7 +226,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
   })
 
   describe("an error inside a 200", () => {
-    test("an error inside a 200 comes first, or after events, and nothing after it", async () => {
+    test("an error inside a 200 is sent first or after events, with nothing after it", async () => {
       for (const count of [0, 3]) {
         const response = await simulated(stream, { words: `status-503.error-after-${count}` })
         expect(response.status).toBe(200)
@@ -242,7 +242,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       }
     })
 
-    test("an error inside a 200 is all of a whole answer", async () => {
+    test("an error inside a 200 may be a whole answer", async () => {
       const response = await simulated(whole, { words: "error-after-0" })
       expect(response.status).toBe(200)
       expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining("500") } })
@@ -254,7 +254,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       const answer = (await (await simulated(whole, { words })).json()) as Record<string, Record<string, unknown>>
       return answer[member]
     }
-    /** Of each event that has some, in order. */
+    /** The usage of each event that has some, in order. */
     const usagesIn = (text: string) =>
       eventsIn(text).flatMap((event) => {
         const holders = [event, event.message, event.response] as (Record<string, unknown> | undefined)[]
@@ -273,19 +273,19 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       ["zero", 0],
       ["huge", 1e12],
       ["text", "NaN"],
-    ] as const)("usage is %s", async (fault, value) => {
+    ] as const)("usage may be %s", async (fault, value) => {
       expect(await usageOf(`usage-${fault}`)).toMatchObject({ [input]: value, [output]: value })
       expect(usagesIn(await streamed(`usage-${fault}`)).at(-1)).toMatchObject({ [input]: value, [output]: value })
     })
 
-    test("usage can be negative", async () => {
+    test("usage may be negative", async () => {
       const sound = await usageOf("split-1000")
       const negative = { [input]: -Number(sound?.[input]) - 1, [output]: -Number(sound?.[output]) - 1 }
       expect(await usageOf("usage-negative")).toMatchObject(negative)
       expect(usagesIn(await streamed("usage-negative")).at(-1)).toMatchObject(negative)
     })
 
-    test("usage can come twice", async () => {
+    test("usage may be sent twice", async () => {
       const sound = usagesIn(await streamed("tokens-per-second-1000000"))
       const twice = usagesIn(await streamed("usage-twice"))
       expect(twice).toEqual([...sound, ...sound.slice(-1)])
@@ -294,7 +294,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       expect(JSON.parse(text)[member]).toEqual(await usageOf("split-1000"))
     })
 
-    test("usage comes after the end", async () => {
+    test("usage may be sent after the end", async () => {
       const { chunks } = await readStream(await simulated(stream, { words: "usage-after-end" }))
       const before = chunks.slice(0, -1).join("")
       expect(before).toContain(terminal)
@@ -303,13 +303,13 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
     })
   })
 
-  test("words that are none are refused", async () => {
+  test("unknown words are rejected", async () => {
     const response = await simulated(whole, { words: "status-503,cut" })
     expect(response.status).toBe(400)
     expect(await response.text()).toContain("x-simulate")
   })
 
-  test("words of the name and of the header hold together", async () => {
+  test("words of the name and of the header are combined", async () => {
     const { chunks, failure } = await readStream(
       await simulated(questionFor(stream, "m@cut-after-2"), { words: "split-5" }),
     )
@@ -317,7 +317,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
     expect(chunks.every(({ length }) => length <= 5)).toBe(true)
   })
 
-  test("the same calls of two simulators with one seed are answered alike, and each has an id of its own", async () => {
+  test("two simulators with one seed answer the same calls alike, each with an id of its own", async () => {
     const timeless = (text: string) => text.replace(/"(created|created_at|completed_at)":\d+/g, "")
     const three = async () => {
       const send = createSimulator({ seed: "seven" })

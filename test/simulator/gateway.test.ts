@@ -25,14 +25,14 @@ function ask(gateway: InProcessGateway, model: string, stream = false): Promise<
   ]
 }
 
-describe("in demo mode", () => {
+describe("the simulator in demo mode", () => {
   let gateway: InProcessGateway
   beforeAll(() => {
     gateway = InProcessGateway.start({ config: "" })
   })
   afterAll(() => gateway.stop())
 
-  test("a model fails as its name's suffix asks, in every protocol", async () => {
+  test("a model fails as its name's suffix requests, in every protocol", async () => {
     for (const answer of ask(gateway, "openai/gpt-4o-mini@status-503")) {
       const response = await answer
       expect(response.status).toBe(503)
@@ -40,7 +40,7 @@ describe("in demo mode", () => {
     }
   })
 
-  test("what asks for no failure answers under the model's own name", async () => {
+  test("a request without a failure is answered under the model's own name", async () => {
     for (const answer of ask(gateway, "openai/gpt-4o-mini@split-3", true)) {
       const response = await answer
       expect(response.status).toBe(200)
@@ -50,7 +50,7 @@ describe("in demo mode", () => {
     }
   })
 
-  test("an alias takes a suffix too; what is no word leaves the name unknown", async () => {
+  test("an alias accepts a suffix too, and an unknown word leaves the name unknown", async () => {
     expect((await gateway.chat({ model: "gpt-4o-mini@status-500", messages })).status).toBe(503)
     for (const model of ["gpt-4o-mini@20240718", "gpt-4o-mini@status-50x", "nothing@status-503"]) {
       expect(await (await gateway.chat({ model, messages })).json()).toMatchObject({
@@ -59,7 +59,7 @@ describe("in demo mode", () => {
     }
   })
 
-  test("a stream that breaks ends in an error", async () => {
+  test("a broken stream ends in an error", async () => {
     const response = await gateway.chat({ model: "openai/gpt-4o-mini@cut-after-4", messages, stream: true })
     const text = await response.text()
     expect(text).toContain('data: {"error":')
@@ -67,7 +67,7 @@ describe("in demo mode", () => {
   })
 })
 
-describe("with providers", () => {
+describe("the simulator with other providers", () => {
   const config = `
 providers:
   simulator: {}
@@ -83,7 +83,7 @@ models:
   })
   afterAll(() => gateway.stop())
 
-  test("only the simulator hears a suffix", async () => {
+  test("only the simulator reads a suffix", async () => {
     const failed = await gateway.chat({ model: "test/both@status-529", messages })
     expect(failed.status).toBe(503)
     const { error } = (await failed.json()) as { error: { attempts: unknown[] } }
@@ -93,7 +93,7 @@ models:
   })
 })
 
-test("a gateway before the simulator's server: each call is in its bill, once", async () => {
+test("each call of a gateway to the simulator's server is billed once", async () => {
   const log = new ChargeLog()
   const server = await SimulatorServer.start({ host: "127.0.0.1", port: 0, simulator: { onCharge: log.add } })
   const gateway = InProcessGateway.start({ config: vendorsConfig(server.url) })

@@ -5,7 +5,7 @@ import { directiveRows } from "../../src/simulator/directives.ts"
 
 const page = readFileSync(join(import.meta.dir, "..", "..", "docs", "simulator.md"), "utf8")
 
-test("the page's table of words is the grammar's own list", () => {
+test("the words in the simulator page are those of the grammar", () => {
   const [, table = ""] = page.split("| word | N | what happens |\n|---|---|---|\n")
   expect(table.split("\n\n", 1)[0]?.split("\n")).toEqual(directiveRows())
 })

@@ -3,10 +3,10 @@ import { connect } from "node:net"
 import type { SimulatorQuestion } from "./simulated-protocols.ts"
 
 export interface RawSegments {
-  /** What each read brought, as Latin-1. */
+  /** The bytes of each read, as Latin-1. */
   readonly segments: readonly string[]
   readonly text: string
-  /** How the other side closed. */
+  /** The other side's close. */
   readonly closed: "fin" | "ECONNRESET" | string
 }
 
@@ -16,7 +16,7 @@ export interface RawCall {
 }
 
 /** Posts the question on a connection of its own and listens until that is closed. */
-export function heard(
+export function readRaw(
   url: string,
   question: SimulatorQuestion,
   { words, headers = {} }: RawCall = {},

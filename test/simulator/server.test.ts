@@ -3,8 +3,8 @@ import { SimulatorServer } from "../../src/simulator/server.ts"
 import { ChargeLog, type SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RawClient } from "../stage/raw-client.ts"
-import { heard, requestText, unchunked } from "./raw-caller.ts"
-import { type SimulatorQuestion, SPOKEN } from "./simulated-protocols.ts"
+import { readRaw, requestText, unchunked } from "./raw-caller.ts"
+import { SIMULATED_PROTOCOLS, type SimulatorQuestion } from "./simulated-protocols.ts"
 
 const log = new ChargeLog()
 let server: SimulatorServer
@@ -20,80 +20,86 @@ function post({ path, body }: SimulatorQuestion, init: RequestInit = {}): Promis
   return fetch(`${server.url}${path}`, { method: "POST", body: JSON.stringify(body), ...init })
 }
 
-describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("over a socket, %s", (_, spoken) => {
-  const { stream, whole, terminal, requestId } = spoken
+describe.each(SIMULATED_PROTOCOLS.map((each) => [each.name, each] as const))(
+  "the simulator over a socket, %s",
+  (_, protocol) => {
+    const { stream, whole, terminal, requestId } = protocol
 
-  test("streams to its end, and closes with FIN where asked to", async () => {
-    const { text, closed } = await heard(server.url, stream, { headers: close })
-    const { body, isFinished } = unchunked(text)
-    expect(text).toStartWith("HTTP/1.1 200 OK\r\n")
-    expect(body).toContain(terminal)
-    expect({ isFinished, closed }).toEqual({ isFinished: true, closed: "fin" })
-  })
-
-  test("answers whole, with a length", async () => {
-    const response = await post(whole)
-    expect(response.headers.get(requestId)).toMatch(/^req_/)
-    expect(Number(response.headers.get("content-length"))).toBe(Buffer.byteLength(await response.text()))
-  })
-
-  test("is reset with RST at each stage", async () => {
-    const early = await heard(server.url, stream, { words: "reset-before-headers" })
-    expect(early).toEqual({ segments: [], text: "", closed: "ECONNRESET" })
-    for (const count of [0, 2]) {
-      const { text, closed } = await heard(server.url, stream, { words: `reset-after-${count}` })
+    test("a stream ends with its terminal event, and closes with FIN if requested", async () => {
+      const { text, closed } = await readRaw(server.url, stream, { headers: close })
+      const { body, isFinished } = unchunked(text)
       expect(text).toStartWith("HTTP/1.1 200 OK\r\n")
-      expect(unchunked(text)).toMatchObject({ chunks: count, isFinished: false })
-      expect(closed).toBe("ECONNRESET")
-    }
-    expect((await heard(server.url, whole, { words: "reset-after-1" })).closed).toBe("ECONNRESET")
-  })
+      expect(body).toContain(terminal)
+      expect({ isFinished, closed }).toEqual({ isFinished: true, closed: "fin" })
+    })
 
-  test("is cut with FIN at each stage, without the final chunk", async () => {
-    expect(await heard(server.url, stream, { words: "cut-before-headers" })).toMatchObject({ text: "", closed: "fin" })
-    for (const count of [0, 2]) {
-      const { text, closed } = await heard(server.url, stream, { words: `cut-after-${count}` })
-      expect(unchunked(text)).toMatchObject({ chunks: count, isFinished: false })
+    test("a whole answer has a length", async () => {
+      const response = await post(whole)
+      expect(response.headers.get(requestId)).toMatch(/^req_/)
+      expect(Number(response.headers.get("content-length"))).toBe(Buffer.byteLength(await response.text()))
+    })
+
+    test("an answer is reset with RST at each stage", async () => {
+      const early = await readRaw(server.url, stream, { words: "reset-before-headers" })
+      expect(early).toEqual({ segments: [], text: "", closed: "ECONNRESET" })
+      for (const count of [0, 2]) {
+        const { text, closed } = await readRaw(server.url, stream, { words: `reset-after-${count}` })
+        expect(text).toStartWith("HTTP/1.1 200 OK\r\n")
+        expect(unchunked(text)).toMatchObject({ chunks: count, isFinished: false })
+        expect(closed).toBe("ECONNRESET")
+      }
+      expect((await readRaw(server.url, whole, { words: "reset-after-1" })).closed).toBe("ECONNRESET")
+    })
+
+    test("an answer is cut with FIN at each stage, without the final chunk", async () => {
+      expect(await readRaw(server.url, stream, { words: "cut-before-headers" })).toMatchObject({
+        text: "",
+        closed: "fin",
+      })
+      for (const count of [0, 2]) {
+        const { text, closed } = await readRaw(server.url, stream, { words: `cut-after-${count}` })
+        expect(unchunked(text)).toMatchObject({ chunks: count, isFinished: false })
+        expect(closed).toBe("fin")
+      }
+      const { text, closed } = await readRaw(server.url, whole, { words: "cut-after-1" })
+      const announced = Number(/content-length: (\d+)/.exec(text)?.[1])
+      expect(text.length - text.indexOf("\r\n\r\n") - 4).toBeLessThan(announced)
       expect(closed).toBe("fin")
-    }
-    const { text, closed } = await heard(server.url, whole, { words: "cut-after-1" })
-    const announced = Number(/content-length: (\d+)/.exec(text)?.[1])
-    expect(text.length - text.indexOf("\r\n\r\n") - 4).toBeLessThan(announced)
-    expect(closed).toBe("fin")
-  })
+    })
 
-  test("ends cleanly without its terminal event", async () => {
-    const { text } = await heard(server.url, stream, { words: "end-after-2", headers: close })
-    expect(unchunked(text)).toMatchObject({ chunks: 2, isFinished: true })
-    expect(text).not.toContain(terminal)
-  })
+    test("a stream may end cleanly without its terminal event", async () => {
+      const { text } = await readRaw(server.url, stream, { words: "end-after-2", headers: close })
+      expect(unchunked(text)).toMatchObject({ chunks: 2, isFinished: true })
+      expect(text).not.toContain(terminal)
+    })
 
-  test("comes in as many segments as it is split into", async () => {
-    const { segments, text } = await heard(server.url, stream, { words: "split-40.end-after-3", headers: close })
-    const { chunks, body } = unchunked(text)
-    expect(chunks).toBeGreaterThanOrEqual(Math.ceil(body.length / 40))
-    expect(segments.length).toBeGreaterThan(chunks / 2)
-  })
+    test("a stream arrives in as many segments as requested", async () => {
+      const { segments, text } = await readRaw(server.url, stream, { words: "split-40.end-after-3", headers: close })
+      const { chunks, body } = unchunked(text)
+      expect(chunks).toBeGreaterThanOrEqual(Math.ceil(body.length / 40))
+      expect(segments.length).toBeGreaterThan(chunks / 2)
+    })
 
-  test("stalls until the caller leaves, and lets go of it then", async () => {
-    for (const words of ["stall-before-headers", "stall-after-0", "stall-after-2"]) {
-      const before = server.openSockets
-      const client = await RawClient.connect(server.url)
-      await client.send(requestText(stream, { "x-simulate": words }))
-      if (words !== "stall-before-headers") await client.until(/\r\n\r\n/)
-      await Bun.sleep(30)
-      const { received } = client
-      if (words === "stall-before-headers") expect(received).toBe("")
-      else expect(unchunked(received)).toMatchObject({ chunks: Number(words.at(-1)), isFinished: false })
-      client.leave("reset")
-      await eventually(() => server.openSockets <= before, { what: "letting go" })
-    }
-  })
-})
+    test("a stalled answer lasts until the caller leaves, and is then released", async () => {
+      for (const words of ["stall-before-headers", "stall-after-0", "stall-after-2"]) {
+        const before = server.openSockets
+        const client = await RawClient.connect(server.url)
+        await client.send(requestText(stream, { "x-simulate": words }))
+        if (words !== "stall-before-headers") await client.until(/\r\n\r\n/)
+        await Bun.sleep(30)
+        const { received } = client
+        if (words === "stall-before-headers") expect(received).toBe("")
+        else expect(unchunked(received)).toMatchObject({ chunks: Number(words.at(-1)), isFinished: false })
+        client.leave("reset")
+        await eventually(() => server.openSockets <= before, { what: "letting go" })
+      }
+    })
+  },
+)
 
-const { stream: chat, whole: unary } = SPOKEN[0] as (typeof SPOKEN)[number]
+const { stream: chat, whole: unary } = SIMULATED_PROTOCOLS[0] as (typeof SIMULATED_PROTOCOLS)[number]
 
-test("fetch meets a broken connection as it would a vendor's", async () => {
+test("fetch sees a broken connection as from a vendor", async () => {
   for (const words of ["reset-before-headers", "cut-before-headers"]) {
     const answer = post(chat, { headers: { "x-simulate": words }, keepalive: false })
     expect(await answer.catch((thrown) => thrown.code)).toBe("ECONNRESET")
@@ -104,7 +110,7 @@ test("fetch meets a broken connection as it would a vendor's", async () => {
   }
 })
 
-test("a connection carries many requests, also such as were sent at once", async () => {
+test("a connection carries many requests, pipelined ones too", async () => {
   const client = await RawClient.connect(server.url)
   await client.send(requestText(unary) + requestText(unary) + requestText(chat))
   await client.until(/0\r\n\r\n$/)
@@ -114,7 +120,7 @@ test("a connection carries many requests, also such as were sent at once", async
   client.leave()
 })
 
-test("a request may come in chunks, in pieces, or wait for a word first", async () => {
+test("a request may be chunked, in pieces, or expect 100-continue", async () => {
   const body = JSON.stringify(unary.body)
   const head = `POST ${unary.path} HTTP/1.1\r\nhost: simulator\r\n`
   const chunked = `${head}transfer-encoding: chunked\r\n\r\n5\r\n${body.slice(0, 5)}\r\n${(body.length - 5).toString(16)}\r\n${body.slice(5)}\r\n0\r\n\r\n`
@@ -131,7 +137,7 @@ test("a request may come in chunks, in pieces, or wait for a word first", async 
   patient.leave()
 })
 
-test("what is no HTTP is refused, and the connection closed", async () => {
+test("a request that is not HTTP is rejected, and the connection closed", async () => {
   for (const bytes of ["hello\r\n\r\n", "POST / HTTP/1.1\r\ncontent-length: many\r\n\r\n"]) {
     const client = await RawClient.connect(server.url)
     await client.send(bytes)
@@ -140,7 +146,7 @@ test("what is no HTTP is refused, and the connection closed", async () => {
   }
 })
 
-test("a list of models is there below any prefix, and nothing else to GET", async () => {
+test("a list of models exists below any prefix, and no other GET", async () => {
   for (const path of ["/models", "/v1/models", "/v1beta/models?pageSize=3"]) {
     const response = await fetch(server.url + path)
     expect(response.status).toBe(200)
@@ -158,15 +164,15 @@ test("a stalled reader stalls only its own stream", async () => {
   for (let at = 0; at < 8; at++) await slow.send(requestText(long))
   expect((await post(unary)).status).toBe(200)
   await Bun.sleep(300)
-  // Of eight streams of 4 MB in one row the kernel takes the first few, and the rest is not made.
+  // Of eight pipelined streams of 4 MB the kernel takes the first few, and the rest is not produced.
   expect(log.charges.length - before).toBeLessThan(8)
   slow.readOn()
   await eventually(() => log.charges.length - before === 9, { withinMs: 10_000, what: "the rest" })
   slow.leave()
 })
 
-test("a caller that leaves is noticed at once, and pays for what it was sent", async () => {
-  // It would go on for minutes: a machine that stands still for a moment does not end it.
+test("a caller that leaves is noticed at once, and pays for the output sent", async () => {
+  // It would last for minutes: a short pause of the machine does not end it.
   const long = { ...chat, body: { ...chat.body, messages: [{ role: "user", content: "Write 2000 words" }] } }
   const words = { "x-simulate": "tokens-per-second-20" }
   for (const how of ["fin", "reset"] as const) {
@@ -179,12 +185,12 @@ test("a caller that leaves is noticed at once, and pays for what it was sent", a
     await eventually(() => log.charges.length > before, { what: "the bill" })
     expect(performance.now() - left).toBeLessThan(1000)
     expect(lastBill()).toMatchObject({ ended: "client-gone", input_tokens: 3 })
-    // The first chunk says nothing, and some tokens may be on their way.
+    // The first chunk has no text, and some tokens may be in transit.
     expect(lastBill()?.output_tokens).toBeWithin(7, 30)
   }
 })
 
-test("2,000 streams run side by side", async () => {
+test("2,000 streams run concurrently", async () => {
   const paced = { "x-simulate": "first-token-ms-300.tokens-per-second-1000" }
   const body = JSON.stringify({ ...chat.body, max_tokens: 5 })
   const begun = performance.now()
@@ -197,7 +203,7 @@ test("2,000 streams run side by side", async () => {
   expect(performance.now() - begun).toBeLessThan(15_000)
 })
 
-test("a port that is taken is refused with what to do", async () => {
+test("a port in use is rejected with the remedy", async () => {
   const port = Number(new URL(server.url).port)
   const second = SimulatorServer.start({ host: "127.0.0.1", port })
   await expect(second).rejects.toThrow(

@@ -1,4 +1,4 @@
-// Calls the simulator in process as the gateway does, and reads an answer to where it breaks.
+// Calls the simulator in process as the gateway does, and reads an answer up to its break.
 
 import { createSimulator, type SimulatedSend } from "../../src/simulator/simulator.ts"
 import { Abort } from "../../src/transport/abort.ts"
@@ -20,7 +20,7 @@ export interface ReadStream {
   /** Each read by itself. */
   readonly chunks: readonly string[]
   readonly text: string
-  /** What the reading failed with. */
+  /** The error of the reading. */
   readonly failure: unknown
 }
 

@@ -1,15 +1,15 @@
-// The same question in each protocol that the simulator speaks, streamed and whole, and what marks its answers.
+// The same request in each protocol of the simulator, streamed and whole, and the markers of its answers.
 import type { JsonObject } from "../../src/canonical/json.ts"
 
 export interface SimulatedProtocol {
   readonly name: string
   readonly stream: SimulatorQuestion
   readonly whole: SimulatorQuestion
-  /** What only the end of a stream has. */
+  /** A text that only the end of a stream contains. */
   readonly terminal: string
-  /** Where the usage of a whole answer stands, and the two counts in it. */
+  /** The usage member of a whole answer, and the two counts in it. */
   readonly usage: readonly [member: string, input: string, output: string]
-  /** The header that tells the call. */
+  /** The header with the request id. */
   readonly requestId: string
   /** The type or status word of an error with status 503, and of one with 429. */
   readonly unavailable: string
@@ -38,7 +38,7 @@ const gemini = {
   limited: "RESOURCE_EXHAUSTED",
 } as const
 
-export const SPOKEN: readonly SimulatedProtocol[] = [
+export const SIMULATED_PROTOCOLS: readonly SimulatedProtocol[] = [
   {
     name: "openai-chat",
     stream: {

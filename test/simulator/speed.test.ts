@@ -3,9 +3,9 @@ import { TokenPace } from "../../src/simulator/playback/token-pace.ts"
 import { createSimulator } from "../../src/simulator/simulator.ts"
 import { Abort } from "../../src/transport/abort.ts"
 import { readStream, simulated } from "./simulated-call.ts"
-import { SPOKEN } from "./simulated-protocols.ts"
+import { SIMULATED_PROTOCOLS } from "./simulated-protocols.ts"
 
-const [{ stream: chat, whole: unary }] = SPOKEN as [(typeof SPOKEN)[number]]
+const [{ stream: chat, whole: unary }] = SIMULATED_PROTOCOLS as [(typeof SIMULATED_PROTOCOLS)[number]]
 const tenWords = { ...chat, body: { ...chat.body, max_tokens: 10 } }
 
 /** When each event of the answer came, in milliseconds after the question. */
@@ -17,11 +17,11 @@ async function arrivals(words: string | undefined, send = createSimulator()): Pr
   return times
 }
 
-test("by default it is instant", async () => {
+test("answers are instant by default", async () => {
   expect((await arrivals(undefined)).at(-1)).toBeLessThan(100)
 })
 
-test("the opener comes at once, the first token after its time, the others at their rate", async () => {
+test("the opening event is sent at once, the first token after its delay, the others at their rate", async () => {
   const times = await arrivals("first-token-ms-150.tokens-per-second-50")
   expect(times[0]).toBeLessThan(100)
   expect(times[1]).toBeWithin(145, 300)
@@ -38,7 +38,7 @@ test("a whole answer takes as long as the stream would", async () => {
   expect(performance.now() - begun).toBeWithin(135, 400)
 })
 
-test("what is created slow is slow, and a request may ask for another speed", async () => {
+test("a slow simulator is slow, and a request may set another speed", async () => {
   const send = createSimulator({ speed: { firstTokenMs: 120 } })
   expect((await arrivals(undefined, send))[1]).toBeWithin(115, 300)
   expect((await arrivals("first-token-ms-0", send)).at(-1)).toBeLessThan(100)
@@ -50,7 +50,7 @@ test("an error is sent without the delay of tokens", async () => {
   expect(performance.now() - begun).toBeLessThan(1000)
 })
 
-test("a wait ends when the caller leaves", async () => {
+test("a delay ends when the caller leaves", async () => {
   const abort = new Abort()
   const reason = new Error("gone")
   setTimeout(() => abort.abort(reason), 30)

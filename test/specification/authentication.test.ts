@@ -1,4 +1,4 @@
-// Who may enter: the header of each protocol, and what a key that will not do is told.
+// Authentication: the header of each protocol, and the errors of invalid keys.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
@@ -11,8 +11,8 @@ import {
   MODEL,
   messages,
   objectOf,
-  say,
-  VOICES,
+  STYLES,
+  sendRequest,
 } from "./client-styles.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
 
@@ -35,9 +35,9 @@ afterAll(async () => {
   folder.remove()
 })
 
-/** What a call and a listing with this key are answered. */
-async function answers(voice: ClientStyle, key: string): Promise<[Response, Response]> {
-  return [await say(demo, voice, { key }), await list({ url: demo.url, key }, voice)]
+/** The answers to a call and to a listing with this key. */
+async function answers(style: ClientStyle, key: string): Promise<[Response, Response]> {
+  return [await sendRequest(demo, style, { key }), await list({ url: demo.url, key }, style)]
 }
 
 async function expectUnauthenticated(response: Response, code: string): Promise<void> {
@@ -45,49 +45,53 @@ async function expectUnauthenticated(response: Response, code: string): Promise<
   expect(await errorOf(response)).toMatchObject({ code, type: "authentication_error" })
 }
 
-for (const voice of VOICES) {
-  const { name } = voice
+for (const style of STYLES) {
+  const { name } = style
 
   specify(
     "authentication.every-request",
     `without a key neither calls nor listings are answered, ${name}`,
     async () => {
-      const keyless = { ...voice, keyHeader: () => ({}) }
+      const keyless = { ...style, keyHeader: () => ({}) }
       for (const response of await answers(keyless, "")) await expectUnauthenticated(response, "missing_api_key")
     },
   )
 
   specify("authentication.one-key", `the same key opens calls and listings, ${name}`, async () => {
-    for (const response of await answers(voice, keys.whole)) expect(response.status).toBe(200)
+    for (const response of await answers(style, keys.whole)) expect(response.status).toBe(200)
   })
 
   specifyEach("authentication.invalid", ["sk-abc", `trv_${"0".repeat(49)}`, "null"], {
     sentence: (key) => `${key} is 401, ${name}`,
     check: async (key) => {
-      for (const response of await answers(voice, key)) await expectUnauthenticated(response, "invalid_api_key")
+      for (const response of await answers(style, key)) await expectUnauthenticated(response, "invalid_api_key")
     },
   })
   specify("authentication.invalid", `a revoked key is 401, ${name}`, async () => {
-    for (const response of await answers(voice, keys.revoked)) await expectUnauthenticated(response, "revoked_api_key")
+    for (const response of await answers(style, keys.revoked)) await expectUnauthenticated(response, "revoked_api_key")
   })
 
   specify("authentication.expired", `an expired key is 401, ${name}`, async () => {
-    for (const response of await answers(voice, keys.expired)) await expectUnauthenticated(response, "expired_api_key")
+    for (const response of await answers(style, keys.expired)) await expectUnauthenticated(response, "expired_api_key")
   })
 
-  specify("authentication.model", `a key of another scope is 403, and of this scope is answered, ${name}`, async () => {
-    const response = await say(demo, voice, { key: keys.scoped, model: MODEL })
-    expect(response.status).toBe(403)
-    expect(await errorOf(response)).toMatchObject({ code: "model_not_allowed", type: "permission_error" })
-    expect((await say(demo, voice, { key: keys.scoped, model: "openai/gpt-4o" })).status).toBe(200)
-  })
+  specify(
+    "authentication.model",
+    `a key of another scope is 403, and a key of this scope is answered, ${name}`,
+    async () => {
+      const response = await sendRequest(demo, style, { key: keys.scoped, model: MODEL })
+      expect(response.status).toBe(403)
+      expect(await errorOf(response)).toMatchObject({ code: "model_not_allowed", type: "permission_error" })
+      expect((await sendRequest(demo, style, { key: keys.scoped, model: "openai/gpt-4o" })).status).toBe(200)
+    },
+  )
   specify("authentication.model", `a fallback outside the key's scope is 403, ${name}`, async () => {
     const model = "openai/gpt-4o"
-    const body = { ...voice.body(model), provider: { fallback: [MODEL] } }
-    expect((await say(demo, voice, { key: keys.scoped, model, body })).status).toBe(403)
+    const body = { ...style.body(model), provider: { fallback: [MODEL] } }
+    expect((await sendRequest(demo, style, { key: keys.scoped, model, body })).status).toBe(403)
   })
-  specify("authentication.model", `a key is shown only what it may call, ${name}`, async () => {
-    const { data, models } = await objectOf(await list({ url: demo.url, key: keys.scoped }, voice))
+  specify("authentication.model", `a key lists only the models it may call, ${name}`, async () => {
+    const { data, models } = await objectOf(await list({ url: demo.url, key: keys.scoped }, style))
     const names = ((data ?? models) as { id?: string; name?: string }[]).map(({ id, name: named }) => id ?? named ?? "")
     expect(names.length).toBeGreaterThan(0)
     expect(names.filter((one) => !/^(models\/)?openai\//.test(one))).toEqual([])
@@ -95,7 +99,7 @@ for (const voice of VOICES) {
 
   specify("authentication.balance", `a key whose balance does not cover the call is 403, ${name}`, async () => {
     const { key } = await folder.create(`poor ${name}`, "--balance", "0")
-    const response = await say(demo, voice, { key })
+    const response = await sendRequest(demo, style, { key })
     expect(response.status).toBe(403)
     expect(await errorOf(response)).toMatchObject({ code: "insufficient_balance", type: "permission_error" })
   })
@@ -103,15 +107,15 @@ for (const voice of VOICES) {
 
 specify("authentication.completions-style", "takes the key as a bearer, its scheme in any case", async () => {
   for (const scheme of ["Bearer", "bearer"]) {
-    const voice = { ...chat, keyHeader: (key: string) => ({ authorization: `${scheme} ${key}` }) }
-    for (const response of await answers(voice, keys.whole)) expect(response.status).toBe(200)
+    const style = { ...chat, keyHeader: (key: string) => ({ authorization: `${scheme} ${key}` }) }
+    for (const response of await answers(style, keys.whole)) expect(response.status).toBe(200)
   }
 })
 specifyEach("authentication.completions-style", ["", "Basic ", "Token "], {
   sentence: (scheme) => `a key after "${scheme}" is 401`,
   check: async (scheme) => {
-    const voice = { ...chat, keyHeader: (key: string) => ({ authorization: scheme + key }) }
-    for (const response of await answers(voice, keys.whole)) await expectUnauthenticated(response, "invalid_api_key")
+    const style = { ...chat, keyHeader: (key: string) => ({ authorization: scheme + key }) }
+    for (const response of await answers(style, keys.whole)) await expectUnauthenticated(response, "invalid_api_key")
   },
 })
 
@@ -133,15 +137,15 @@ const OWN = [
   ["authentication.messages-style", messages],
   ["authentication.content-generation", generate],
 ] as const
-for (const [line, voice] of OWN) {
+for (const [line, style] of OWN) {
   specify(line, "takes the key as a bearer as well", async () => {
-    for (const response of await answers({ ...voice, keyHeader: chat.keyHeader }, keys.whole)) {
+    for (const response of await answers({ ...style, keyHeader: chat.keyHeader }, keys.whole)) {
       expect(response.status).toBe(200)
     }
   })
   specify(line, "two different keys are refused", async () => {
-    const both = (key: string) => ({ ...voice.keyHeader(key), ...chat.keyHeader(keys.scoped) })
-    for (const response of await answers({ ...voice, keyHeader: both }, keys.whole)) {
+    const both = (key: string) => ({ ...style.keyHeader(key), ...chat.keyHeader(keys.scoped) })
+    for (const response of await answers({ ...style, keyHeader: both }, keys.whole)) {
       expect(response.status).toBe(400)
       expect(await errorOf(response)).toMatchObject({ code: "invalid_parameter" })
     }

@@ -1,6 +1,6 @@
 // The members of a completions-style chat request, and the roles in it.
 import { afterAll, beforeAll, expect } from "bun:test"
-import { chat, errorOf, say } from "./client-styles.ts"
+import { chat, errorOf, sendRequest } from "./client-styles.ts"
 import { type RequestField, specifyField } from "./fields.ts"
 import type { LineId } from "./lines.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
@@ -107,11 +107,11 @@ const FIELDS: readonly RequestField[] = [
     wrongWithin: [{ value: ["END", 1], at: "stop[1]" }],
   },
 ]
-for (const field of FIELDS) specifyField(field, { voice: chat, full, stage: () => stage })
+for (const field of FIELDS) specifyField(field, { style: chat, full, stage: () => stage })
 
 async function refusal(model: unknown): Promise<Record<string, unknown>> {
   const { model: _, ...rest } = full
-  const response = await say(stage, chat, { body: model === undefined ? rest : { ...rest, model } })
+  const response = await sendRequest(stage, chat, { body: model === undefined ? rest : { ...rest, model } })
   const { code, type, param } = await errorOf(response)
   return { status: response.status, code, type, param }
 }
@@ -132,18 +132,18 @@ specifyEach("chat-request.model", ["test/none", "none/first", "test/", "/first"]
     expect(await refusal(model)).toMatchObject({ status: 400, code: "model_not_found", param: "model" }),
 })
 specify("chat-request.model", "<provider>/<model-name> reaches the upstream under its name there", async () => {
-  expect((await say(stage, chat, { body: full })).status).toBe(200)
+  expect((await sendRequest(stage, chat, { body: full })).status).toBe(200)
   expect(stage.reached().model).toBe("first")
 })
 
-specify("chat-request.stream", "left out, the answer comes whole", async () => {
+specify("chat-request.stream", "the answer is whole if it is omitted", async () => {
   const { stream: _, ...rest } = full
-  const response = await say(stage, chat, { body: rest })
+  const response = await sendRequest(stage, chat, { body: rest })
   expect(response.headers.get("content-type")).toBe("application/json")
   expect(await response.json()).toMatchObject({ object: "chat.completion" })
 })
-specify("chat-request.stream", "true gives events that end in [DONE]", async () => {
-  const response = await say(stage, chat, { body: { ...full, stream: true } })
+specify("chat-request.stream", "true returns events that end in [DONE]", async () => {
+  const response = await sendRequest(stage, chat, { body: { ...full, stream: true } })
   expect(response.headers.get("content-type")).toStartWith("text/event-stream")
   const text = await response.text()
   expect(text).toContain('"object":"chat.completion.chunk"')
@@ -151,8 +151,8 @@ specify("chat-request.stream", "true gives events that end in [DONE]", async () 
 })
 
 const ROLES: readonly [LineId, string, readonly Record<string, unknown>[]][] = [
-  ["chat-role.system", "before what the user says", [{ role: "system", content: "Be brief." }, USER]],
-  ["chat-role.system", "between what is said", [USER, { role: "system", content: "Be brief." }, USER]],
+  ["chat-role.system", "before a user message", [{ role: "system", content: "Be brief." }, USER]],
+  ["chat-role.system", "between messages", [USER, { role: "system", content: "Be brief." }, USER]],
   ["chat-role.user", "with a text", [USER]],
   ["chat-role.user", "with parts", [{ role: "user", content: [{ type: "text", text: "How far is the moon?" }] }]],
   ["chat-role.assistant", "with a text", [USER, { role: "assistant", content: "Far." }, USER]],
@@ -176,15 +176,15 @@ const ROLES: readonly [LineId, string, readonly Record<string, unknown>[]][] = [
   ],
 ]
 for (const [line, how, messages] of ROLES) {
-  specify(line, `is taken ${how}, and passes as it is`, async () => {
-    const response = await say(stage, chat, { body: { ...full, messages } })
+  specify(line, `is accepted ${how}, and passes unchanged`, async () => {
+    const response = await sendRequest(stage, chat, { body: { ...full, messages } })
     expect(response.status).toBe(200)
     expect(stage.reached().messages).toEqual(messages)
   })
 }
-specify("chat-role.tool", "must say which call it answers", async () => {
+specify("chat-role.tool", "must name the call it answers", async () => {
   const messages = [USER, { role: "tool", content: "384,400 km" }]
-  const response = await say(stage, chat, { body: { ...full, messages } })
+  const response = await sendRequest(stage, chat, { body: { ...full, messages } })
   expect(response.status).toBe(400)
   expect(await errorOf(response)).toMatchObject({ code: "missing_parameter", param: "messages[1].tool_call_id" })
 })

@@ -1,7 +1,7 @@
 // The members of a completions-style chat response, in demo mode and from an upstream.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
-import { chat, MODEL, objectOf, type SpecBody, say } from "./client-styles.ts"
+import { chat, MODEL, objectOf, type SpecBody, sendRequest } from "./client-styles.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
 import { nothingForgotten, specify } from "./specify.ts"
 
@@ -16,7 +16,10 @@ let stage: ScriptedGateway
 let answers: readonly SpecBody[]
 beforeAll(async () => {
   ;[demo, stage] = await Promise.all([RunningGateway.start(), ScriptedGateway.start()])
-  answers = [await objectOf(await say(demo, chat)), await objectOf(await say(stage, chat, { model: FIRST }))]
+  answers = [
+    await objectOf(await sendRequest(demo, chat)),
+    await objectOf(await sendRequest(stage, chat, { model: FIRST })),
+  ]
 })
 afterAll(() => Promise.all([demo.stop(), stage.stop()]))
 
@@ -36,7 +39,7 @@ specify("chat-response.created", "is a whole number of seconds", () => {
   }
 })
 
-specify("chat-response.model", "is the name the caller knows, whatever the upstream calls it", () => {
+specify("chat-response.model", "is the caller's name for the model, whatever the upstream calls it", () => {
   expect(answers.map(({ model }) => model)).toEqual([MODEL, FIRST])
 })
 
@@ -48,12 +51,12 @@ specify("chat-response.choices", "each have an index, a message with role and co
     expect(choices[0]?.message.content).toEqual(expect.stringMatching(/./))
   }
 })
-specify("chat-response.choices", "are as many as were asked for, and counted from 0", async () => {
-  const { choices } = await objectOf(await say(demo, chat, { body: { ...chat.body(MODEL), n: 3 } }))
+specify("chat-response.choices", "are as many as requested, and counted from 0", async () => {
+  const { choices } = await objectOf(await sendRequest(demo, chat, { body: { ...chat.body(MODEL), n: 3 } }))
   expect((choices as ChatChoice[]).map(({ index }) => index)).toEqual([0, 1, 2])
 })
-specify("chat-response.choices", "say in finish_reason that max_tokens cut them off", async () => {
-  const answer = await objectOf(await say(demo, chat, { body: { ...chat.body(MODEL), max_tokens: 5 } }))
+specify("chat-response.choices", "state in finish_reason that max_tokens cut them off", async () => {
+  const answer = await objectOf(await sendRequest(demo, chat, { body: { ...chat.body(MODEL), max_tokens: 5 } }))
   expect(answer).toMatchObject({ choices: [{ finish_reason: "length" }], usage: { completion_tokens: 5 } })
 })
 

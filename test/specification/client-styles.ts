@@ -1,15 +1,15 @@
-// The three protocols as a caller speaks them: where a request goes, which headers it has, how the smallest one looks.
+// The three protocols from a caller's side: path, headers and smallest request.
 import type { RunningGateway } from "../stage/gateway.ts"
 
 export type SpecBody = Readonly<Record<string, unknown>>
 
 export interface ClientStyle {
-  /** As the specification calls it. */
+  /** Its name in the specification. */
   readonly name: "completions-style" | "messages-style" | "content-generation"
   path(model: string): string
   /** The header that carries the key. */
   keyHeader(key: string): Record<string, string>
-  /** What every request has beside the key. */
+  /** The headers of every request except the key. */
   readonly headers: Readonly<Record<string, string>>
   /** The smallest sound request. */
   body(model: string): SpecBody
@@ -45,7 +45,7 @@ export const generate: ClientStyle = {
   listPath: "/genapi/v1beta/models",
 }
 
-export const VOICES: readonly ClientStyle[] = [chat, messages, generate]
+export const STYLES: readonly ClientStyle[] = [chat, messages, generate]
 
 export interface StyleRequest {
   readonly key?: string
@@ -57,22 +57,22 @@ export interface StyleRequest {
 
 type StyleAddress = Pick<RunningGateway, "url" | "key">
 
-/** A generating request in this voice. */
-export function say(
+/** A generating request in this style. */
+export function sendRequest(
   { url, key: first }: StyleAddress,
-  voice: ClientStyle,
-  { key = first, model = MODEL, body = voice.body(model), headers = {} }: StyleRequest = {},
+  style: ClientStyle,
+  { key = first, model = MODEL, body = style.body(model), headers = {} }: StyleRequest = {},
 ): Promise<Response> {
-  return fetch(url + voice.path(model), {
+  return fetch(url + style.path(model), {
     method: "POST",
-    headers: { "content-type": "application/json", ...voice.headers, ...voice.keyHeader(key), ...headers },
+    headers: { "content-type": "application/json", ...style.headers, ...style.keyHeader(key), ...headers },
     body: JSON.stringify(body),
   })
 }
 
-/** A listing in this voice. */
-export function list({ url, key }: StyleAddress, voice: ClientStyle, path = voice.listPath): Promise<Response> {
-  return fetch(url + path, { headers: { ...voice.headers, ...voice.keyHeader(key) } })
+/** A listing in this style. */
+export function list({ url, key }: StyleAddress, style: ClientStyle, path = style.listPath): Promise<Response> {
+  return fetch(url + path, { headers: { ...style.headers, ...style.keyHeader(key) } })
 }
 
 /** A model of the demo's that no test has a reason to prefer. */

@@ -1,4 +1,4 @@
-// Every endpoint answers, and the operations have the shapes they must have. In demo mode.
+// Every endpoint answers in its specified shape. In demo mode.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
 import {
@@ -11,7 +11,7 @@ import {
   messages,
   objectOf,
   type SpecBody,
-  say,
+  sendRequest,
 } from "./client-styles.ts"
 import type { LineId } from "./lines.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
@@ -24,11 +24,11 @@ afterAll(() => demo.stop())
 
 interface SpecifiedEndpoint {
   readonly line: LineId
-  readonly voice: ClientStyle
+  readonly style: ClientStyle
   readonly method: "GET" | "POST"
   readonly path: string
   readonly body?: SpecBody
-  /** What of its answer shows that it did what it is for. */
+  /** A part of its answer that shows its operation. */
   readonly gives: SpecBody
 }
 
@@ -38,7 +38,7 @@ const aKind = (kind: typeof Array | typeof Number | typeof Object | typeof Strin
 const ENDPOINTS: readonly SpecifiedEndpoint[] = [
   {
     line: "endpoint.chat-completions",
-    voice: chat,
+    style: chat,
     method: "POST",
     path: "/v1/chat/completions",
     body: chat.body(MODEL),
@@ -46,7 +46,7 @@ const ENDPOINTS: readonly SpecifiedEndpoint[] = [
   },
   {
     line: "endpoint.responses",
-    voice: chat,
+    style: chat,
     method: "POST",
     path: "/v1/responses",
     body: { model: "openai/gpt-4o", input: "How far is the moon?" },
@@ -54,21 +54,21 @@ const ENDPOINTS: readonly SpecifiedEndpoint[] = [
   },
   {
     line: "endpoint.models",
-    voice: chat,
+    style: chat,
     method: "GET",
     path: "/v1/models",
     gives: { object: "list", data: aKind(Array) },
   },
   {
     line: "endpoint.models-count",
-    voice: chat,
+    style: chat,
     method: "GET",
     path: "/v1/models/count",
     gives: { count: aKind(Number) },
   },
   {
     line: "endpoint.embeddings",
-    voice: chat,
+    style: chat,
     method: "POST",
     path: "/v1/embeddings",
     body: { model: "openai/text-embedding-3-small", input: "the moon" },
@@ -76,7 +76,7 @@ const ENDPOINTS: readonly SpecifiedEndpoint[] = [
   },
   {
     line: "endpoint.images",
-    voice: chat,
+    style: chat,
     method: "POST",
     path: "/v1/images/generations",
     body: { model: "openai/gpt-image-1", prompt: "the moon" },
@@ -84,7 +84,7 @@ const ENDPOINTS: readonly SpecifiedEndpoint[] = [
   },
   {
     line: "endpoint.messages",
-    voice: messages,
+    style: messages,
     method: "POST",
     path: "/msgapi/v1/messages",
     body: messages.body(MODEL),
@@ -92,21 +92,21 @@ const ENDPOINTS: readonly SpecifiedEndpoint[] = [
   },
   {
     line: "endpoint.messages-models",
-    voice: messages,
+    style: messages,
     method: "GET",
     path: "/msgapi/v1/models",
     gives: { data: aKind(Array) },
   },
   {
     line: "endpoint.messages-models-count",
-    voice: messages,
+    style: messages,
     method: "GET",
     path: "/msgapi/v1/models/count",
     gives: { count: aKind(Number) },
   },
   {
     line: "endpoint.generate-content",
-    voice: generate,
+    style: generate,
     method: "POST",
     path: `/genapi/v1beta/models/${MODEL}:generateContent`,
     body: generate.body(MODEL),
@@ -114,14 +114,14 @@ const ENDPOINTS: readonly SpecifiedEndpoint[] = [
   },
   {
     line: "endpoint.generate-models",
-    voice: generate,
+    style: generate,
     method: "GET",
     path: "/genapi/v1beta/models",
     gives: { models: aKind(Array) },
   },
   {
     line: "endpoint.generate-models-count",
-    voice: generate,
+    style: generate,
     method: "GET",
     path: "/genapi/v1beta/models/count",
     gives: { count: aKind(Number) },
@@ -129,10 +129,10 @@ const ENDPOINTS: readonly SpecifiedEndpoint[] = [
 ]
 
 function call(
-  { method, path, body, voice }: SpecifiedEndpoint,
+  { method, path, body, style }: SpecifiedEndpoint,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  const all = { ...voice.headers, ...voice.keyHeader(demo.key), ...headers }
+  const all = { ...style.headers, ...style.keyHeader(demo.key), ...headers }
   if (!body) return fetch(demo.url + path, { method, headers: all })
   const type = { "content-type": "application/json" }
   return fetch(demo.url + path, { method, headers: { ...type, ...all }, body: JSON.stringify(body) })
@@ -148,7 +148,7 @@ for (const endpoint of ENDPOINTS) {
   })
 }
 
-specify("endpoint.models", "shows of every model what OpenAI's listing does, and its limits and prices", async () => {
+specify("endpoint.models", "shows for every model what OpenAI's listing shows, and its limits and prices", async () => {
   const { data } = await objectOf(await list(demo, chat))
   for (const card of data as SpecBody[]) {
     expect(card).toMatchObject({
@@ -172,23 +172,23 @@ const COUNTED = [
   ["endpoint.messages-models-count", messages],
   ["endpoint.generate-models-count", generate],
 ] as const
-for (const [line, voice] of COUNTED) {
+for (const [line, style] of COUNTED) {
   specify(line, "is as many as the listing has", async () => {
-    const { data, models } = await objectOf(await list(demo, voice))
-    const { count } = await objectOf(await list(demo, voice, `${voice.listPath}/count`))
+    const { data, models } = await objectOf(await list(demo, style))
+    const { count } = await objectOf(await list(demo, style, `${style.listPath}/count`))
     expect(count).toBe(((data ?? models) as unknown[]).length)
   })
 }
 
 specify("endpoint.generate-content", "the model may have its slash encoded", async () => {
-  const voice = { ...generate, path: (model: string) => generate.path(encodeURIComponent(model)) }
-  expect((await say(demo, voice)).status).toBe(200)
+  const style = { ...generate, path: (model: string) => generate.path(encodeURIComponent(model)) }
+  expect((await sendRequest(demo, style)).status).toBe(200)
 })
 
 specifyEach("endpoints.authentication", ENDPOINTS, {
   sentence: ({ method, path }) => `${method} ${path} is 401 without a key`,
   check: async (endpoint) => {
-    const keyless = { ...endpoint, voice: { ...endpoint.voice, keyHeader: () => ({}) } }
+    const keyless = { ...endpoint, style: { ...endpoint.style, keyHeader: () => ({}) } }
     const response = await call(keyless)
     expect(response.status).toBe(401)
     expect(await errorOf(response)).toMatchObject({ code: "missing_api_key", type: "authentication_error" })
@@ -198,7 +198,7 @@ specifyEach("endpoints.authentication", ENDPOINTS, {
 const WITH_BODY = ENDPOINTS.filter(({ body }) => body)
 
 specifyEach("endpoints.content-type", WITH_BODY, {
-  sentence: ({ path }) => `${path} takes JSON and refuses what is said to be something else`,
+  sentence: ({ path }) => `${path} accepts JSON and rejects any other content type`,
   check: async (endpoint) => {
     expect((await call(endpoint, { "content-type": "application/json; charset=utf-8" })).status).toBe(200)
     const response = await call(endpoint, { "content-type": "text/plain" })
@@ -208,8 +208,8 @@ specifyEach("endpoints.content-type", WITH_BODY, {
 })
 specifyEach("endpoints.content-type", WITH_BODY, {
   sentence: ({ path }) => `${path} refuses a body that is no JSON`,
-  check: async ({ path, voice }) => {
-    const headers = { "content-type": "application/json", ...voice.headers, ...voice.keyHeader(demo.key) }
+  check: async ({ path, style }) => {
+    const headers = { "content-type": "application/json", ...style.headers, ...style.keyHeader(demo.key) }
     const response = await fetch(demo.url + path, { method: "POST", headers, body: '{"model": ' })
     expect(response.status).toBe(400)
     expect(await errorOf(response)).toMatchObject({ code: "invalid_json", type: "invalid_request_error" })
@@ -217,12 +217,12 @@ specifyEach("endpoints.content-type", WITH_BODY, {
 })
 
 specify("operation.1", "gives the chat response", async () => {
-  expect(Object.keys(await objectOf(await say(demo, chat)))).toEqual(
+  expect(Object.keys(await objectOf(await sendRequest(demo, chat)))).toEqual(
     expect.arrayContaining(["id", "object", "created", "model", "choices", "usage"]),
   )
 })
 specify("operation.1", "gives pieces of it where stream is true", async () => {
-  const response = await say(demo, chat, { body: { ...chat.body(MODEL), stream: true } })
+  const response = await sendRequest(demo, chat, { body: { ...chat.body(MODEL), stream: true } })
   expect(response.headers.get("content-type")).toStartWith("text/event-stream")
   const events = [...(await response.text()).matchAll(/^data: (.+)$/gm)].map(([, data = ""]) => data)
   expect(events.pop()).toBe("[DONE]")
@@ -233,13 +233,13 @@ specify("operation.1", "gives pieces of it where stream is true", async () => {
 })
 
 specify("operation.2", "gives the message", async () => {
-  expect(Object.keys(await objectOf(await say(demo, messages)))).toEqual(
+  expect(Object.keys(await objectOf(await sendRequest(demo, messages)))).toEqual(
     expect.arrayContaining(["id", "type", "role", "content", "model", "stop_reason", "stop_sequence", "usage"]),
   )
 })
 
 specify("operation.3", "gives the content-generation response", async () => {
-  expect(Object.keys(await objectOf(await say(demo, generate)))).toEqual(
+  expect(Object.keys(await objectOf(await sendRequest(demo, generate)))).toEqual(
     expect.arrayContaining(["candidates", "usageMetadata", "modelVersion"]),
   )
 })
@@ -255,7 +255,7 @@ specify("operation.5", "gives data, has_more, first_id and last_id", async () =>
   expect(answer).toEqual({ data, has_more: false, first_id: data[0]?.id, last_id: data.at(-1)?.id })
   expect(data.length).toBeGreaterThan(100)
 })
-specify("operation.5", "says in has_more that a page is not the last", async () => {
+specify("operation.5", "states in has_more that a page is not the last", async () => {
   const answer = await objectOf(await list(demo, messages, "/msgapi/v1/models?limit=2"))
   const data = answer.data as SpecBody[]
   expect(answer).toEqual({ data, has_more: true, first_id: data[0]?.id, last_id: data[1]?.id })
@@ -276,9 +276,9 @@ for (const [line, path] of NEEDS) {
   const endpoint = ENDPOINTS.find((one) => one.path === path)
   specify(line, "needs x-api-key and msg-version", async () => {
     if (!endpoint) throw new Error(`${path} is no endpoint`)
-    const keyless = await call({ ...endpoint, voice: { ...messages, keyHeader: () => ({}) } })
+    const keyless = await call({ ...endpoint, style: { ...messages, keyHeader: () => ({}) } })
     expect(keyless.status).toBe(401)
-    const ageless = await call({ ...endpoint, voice: { ...messages, headers: {} } })
+    const ageless = await call({ ...endpoint, style: { ...messages, headers: {} } })
     expect(ageless.status).toBe(400)
     expect(await errorOf(ageless)).toMatchObject({ code: "invalid_version", type: "invalid_request_error" })
   })

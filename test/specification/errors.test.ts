@@ -1,7 +1,7 @@
-// The statuses, each in all three protocols, and the one body they all have.
+// The error statuses, each in all three protocols, and their common body.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { type ClientStyle, errorOf, MODEL, objectOf, say, VOICES } from "./client-styles.ts"
+import { type ClientStyle, errorOf, MODEL, objectOf, STYLES, sendRequest } from "./client-styles.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
 
@@ -24,26 +24,26 @@ interface SpecifiedFailure {
   readonly code: string
   readonly type: string
   readonly because: string
-  cause(voice: ClientStyle): Promise<Response>
+  cause(style: ClientStyle): Promise<Response>
 }
 
-async function plantFault(voice: ClientStyle): Promise<Response> {
+async function plantFault(style: ClientStyle): Promise<Response> {
   const { keys } = faulty.gateway
   const authenticate = keys.authenticate
   keys.authenticate = () => {
     throw new TypeError("undefined is not an object")
   }
   try {
-    return await say(faulty, voice)
+    return await sendRequest(faulty, style)
   } finally {
     keys.authenticate = authenticate
   }
 }
 
-async function failUpstream(voice: ClientStyle): Promise<Response> {
+async function failUpstream(style: ClientStyle): Promise<Response> {
   stage.failFor(FIRST)
   try {
-    return await say(stage, voice, { model: FIRST })
+    return await sendRequest(stage, style, { model: FIRST })
   } finally {
     stage.reset()
   }
@@ -55,28 +55,28 @@ const FAILURES: readonly SpecifiedFailure[] = [
     code: "invalid_parameter",
     type: "invalid_request_error",
     because: "a member of the request is wrong",
-    cause: (voice) => say(stage, voice, { model: FIRST, body: { ...voice.body(FIRST), tools: "all" } }),
+    cause: (style) => sendRequest(stage, style, { model: FIRST, body: { ...style.body(FIRST), tools: "all" } }),
   },
   {
     status: 400,
     code: "model_not_found",
     type: "invalid_request_error",
     because: "there is no such model",
-    cause: (voice) => say(stage, voice, { model: "test/none" }),
+    cause: (style) => sendRequest(stage, style, { model: "test/none" }),
   },
   {
     status: 401,
     code: "invalid_api_key",
     type: "authentication_error",
     because: "the key is none",
-    cause: (voice) => say(stage, voice, { key: "sk-abc" }),
+    cause: (style) => sendRequest(stage, style, { key: "sk-abc" }),
   },
   {
     status: 403,
     code: "model_not_allowed",
     type: "permission_error",
     because: "the key may not call the model",
-    cause: (voice) => say(faulty, voice, { key: scopedKey, model: MODEL }),
+    cause: (style) => sendRequest(faulty, style, { key: scopedKey, model: MODEL }),
   },
   {
     status: 500,
@@ -94,26 +94,26 @@ const FAILURES: readonly SpecifiedFailure[] = [
   },
 ]
 
-const CASES = FAILURES.flatMap((failure) => VOICES.map((voice) => ({ ...failure, voice })))
+const CASES = FAILURES.flatMap((failure) => STYLES.map((style) => ({ ...failure, style })))
 type FailureCase = (typeof CASES)[number]
 
 for (const one of CASES) {
-  const { status, code, type, because, voice, cause } = one
-  specify(`error.${status}`, `is the answer where ${because}, ${voice.name}`, async () => {
-    const response = await cause(voice)
+  const { status, code, type, because, style, cause } = one
+  specify(`error.${status}`, `is the answer where ${because}, ${style.name}`, async () => {
+    const response = await cause(style)
     expect(response.status).toBe(status)
     expect(response.headers.get("content-type")).toBe("application/json")
     expect(await objectOf(response)).toMatchObject({ error: { code, type } })
   })
 }
-specify("error.500", "says nothing of the fault", async () => {
-  for (const voice of VOICES) expect(await (await plantFault(voice)).text()).not.toContain("undefined")
+specify("error.500", "repeats nothing of the internal error", async () => {
+  for (const style of STYLES) expect(await (await plantFault(style)).text()).not.toContain("undefined")
 })
-for (const voice of VOICES) {
-  specify("error.429", `is the answer to more requests than the key may send, ${voice.name}`, async () => {
+for (const style of STYLES) {
+  specify("error.429", `is the answer to more requests than the key may send, ${style.name}`, async () => {
     const { url, gateway } = faulty
     const key = gateway.keys.create({ name: "hasty" }).text
-    const answers = await Promise.all(Array.from({ length: 700 }, () => say({ url, key }, voice)))
+    const answers = await Promise.all(Array.from({ length: 700 }, () => sendRequest({ url, key }, style)))
     const last = answers.find(({ status }) => status === 429)
     expect(last?.headers.get("x-ratelimit-limit-requests")).toBe("600")
     expect(await errorOf(last ?? new Response("{}"))).toMatchObject({
@@ -123,37 +123,37 @@ for (const voice of VOICES) {
   })
 }
 
-const sentence = ({ status, code, voice }: FailureCase) => `on ${status} ${code}, ${voice.name}`
+const sentence = ({ status, code, style }: FailureCase) => `on ${status} ${code}, ${style.name}`
 
 specifyEach("error.error", CASES, {
   sentence,
   check: async (one) => {
-    const body = await objectOf(await one.cause(one.voice))
+    const body = await objectOf(await one.cause(one.style))
     expect(body.error).toEqual(expect.any(Object))
-    expect(Object.keys(body).filter((name) => !["error", ...beside(one)].includes(name))).toEqual([])
+    expect(Object.keys(body).filter((name) => !["error", ...extraMembers(one)].includes(name))).toEqual([])
   },
 })
 
-/** What the vendor's own clients need at the top. */
-function beside({ voice }: FailureCase): string[] {
-  return voice.name === "messages-style" ? ["type", "request_id"] : []
+/** Top-level members that the vendor's own clients need. */
+function extraMembers({ style }: FailureCase): string[] {
+  return style.name === "messages-style" ? ["type", "request_id"] : []
 }
 
 for (const member of ["code", "message", "type"] as const) {
   specifyEach(`error.error.${member}`, CASES, {
     sentence,
     check: async (one) => {
-      const error = await errorOf(await one.cause(one.voice))
+      const error = await errorOf(await one.cause(one.style))
       expect(error[member]).toEqual(expect.stringMatching(/./))
       if (member !== "message") expect(error[member]).toBe(one[member])
     },
   })
 }
 
-specifyEach("error.error.code", VOICES, {
+specifyEach("error.error.code", STYLES, {
   sentence: ({ name }) => `invalid_api_key goes with the type authentication_error, ${name}`,
-  check: async (voice) => {
-    const body = await objectOf(await say(stage, voice, { key: "sk-abc" }))
+  check: async (style) => {
+    const body = await objectOf(await sendRequest(stage, style, { key: "sk-abc" }))
     expect(body).toMatchObject({ error: { code: "invalid_api_key", type: "authentication_error" } })
   },
 })

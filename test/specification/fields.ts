@@ -1,7 +1,7 @@
-// Tests of one member of a request: whether it must be there, what of it passes unchanged, what is refused, and how.
+// Tests of one member of a request: whether it is required, which values pass unchanged, and which are rejected.
 import { expect } from "bun:test"
 import { absent, type ChatField, withValue, wrongValues } from "../faults/chat-fields.ts"
-import { type ClientStyle, errorOf, type SpecBody, say } from "./client-styles.ts"
+import { type ClientStyle, errorOf, type SpecBody, sendRequest } from "./client-styles.ts"
 import type { LineId } from "./lines.ts"
 import { FIRST, type ScriptedGateway } from "./scripted-gateway.ts"
 import { specify, specifyEach } from "./specify.ts"
@@ -15,37 +15,37 @@ export interface RequestField extends ChatField {
 }
 
 interface FieldContext {
-  readonly voice: ClientStyle
+  readonly style: ClientStyle
   /** A sound request that has every member. */
   readonly full: SpecBody
   readonly stage: () => ScriptedGateway
 }
 
-export function specifyField(field: RequestField, spoken: FieldContext): void {
+export function specifyField(field: RequestField, context: FieldContext): void {
   const { line, path, required = false, sound, bounds = [], wrongWithin = [] } = field
   if (required) {
     for (const [what, value] of [["left out", absent] as const, ["null", null] as const]) {
       specify(line, `is required, and ${what} is refused`, () =>
-        refuses({ value, at: path, code: "missing_parameter" }, field, spoken),
+        refuses({ value, at: path, code: "missing_parameter" }, field, context),
       )
     }
   } else {
-    specify(line, "may be left out, and nothing is put in its place", () => passesWithout(field, spoken))
+    specify(line, "may be left out, and nothing is put in its place", () => passesWithout(field, context))
   }
   specifyEach(line, [...sound, ...bounds], {
     sentence: (value) => `${inWords(value)} passes`,
-    check: (value) => passes(value, field, spoken),
+    check: (value) => passes(value, field, context),
   })
   const wrong = wrongValues(field).filter((value) => value !== null)
   specifyEach(line, [...wrong.map((value) => ({ value, at: path })), ...wrongWithin], {
     sentence: ({ value }) => `${inWords(value)} is refused`,
-    check: (one) => refuses(one, field, spoken),
+    check: (one) => refuses(one, field, context),
   })
 }
 
-async function passes(value: unknown, { path }: ChatField, { voice, full, stage }: FieldContext): Promise<void> {
+async function passes(value: unknown, { path }: ChatField, { style, full, stage }: FieldContext): Promise<void> {
   stage().reset()
-  const response = await say(stage(), voice, { model: FIRST, body: withValue(full, path, value) })
+  const response = await sendRequest(stage(), style, { model: FIRST, body: withValue(full, path, value) })
   expect({ status: response.status, ...(response.status !== 200 && { body: await response.text() }) }).toEqual({
     status: 200,
   })
@@ -53,10 +53,10 @@ async function passes(value: unknown, { path }: ChatField, { voice, full, stage 
   expect(valueAt(stage().reached(), path)).toEqual(value)
 }
 
-async function passesWithout({ path }: ChatField, { voice, full, stage }: FieldContext): Promise<void> {
+async function passesWithout({ path }: ChatField, { style, full, stage }: FieldContext): Promise<void> {
   for (const value of [absent, null]) {
     stage().reset()
-    const response = await say(stage(), voice, { model: FIRST, body: withValue(full, path, value) })
+    const response = await sendRequest(stage(), style, { model: FIRST, body: withValue(full, path, value) })
     expect(response.status).toBe(200)
     await response.text()
     expect(valueAt(stage().reached(), path) ?? absent).toBe(absent)
@@ -72,11 +72,11 @@ interface WrongValue {
 async function refuses(
   { value, at, code = "invalid_parameter" }: WrongValue,
   field: ChatField,
-  spoken: FieldContext,
+  context: FieldContext,
 ): Promise<void> {
-  const { voice, full, stage } = spoken
+  const { style, full, stage } = context
   stage().reset()
-  const response = await say(stage(), voice, { model: FIRST, body: withValue(full, field.path, value) })
+  const response = await sendRequest(stage(), style, { model: FIRST, body: withValue(full, field.path, value) })
   const error = await errorOf(response)
   expect({ status: response.status, code: error.code, type: error.type }).toEqual({
     status: 400,
@@ -85,8 +85,8 @@ async function refuses(
   })
   expect(error.message).toContain(`\`${at}\``)
   // Content-generation clients know no such member.
-  if (voice.name !== "content-generation") expect(error.param).toBe(at)
-  expect(stage().asked()).toEqual([])
+  if (style.name !== "content-generation") expect(error.param).toBe(at)
+  expect(stage().requestedModels()).toEqual([])
 }
 
 function valueAt(body: unknown, path: string): unknown {

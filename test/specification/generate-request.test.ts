@@ -1,6 +1,6 @@
 // The members of a content-generation request.
 import { afterAll, beforeAll, expect } from "bun:test"
-import { errorOf, generate, say } from "./client-styles.ts"
+import { errorOf, generate, sendRequest } from "./client-styles.ts"
 import { type RequestField, specifyField } from "./fields.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
@@ -99,18 +99,20 @@ const FIELDS: readonly RequestField[] = [
     wrongWithin: [{ value: ["look"], at: "tools[0]" }],
   },
 ]
-for (const field of FIELDS) specifyField(field, { voice: generate, full, stage: () => stage })
+for (const field of FIELDS) specifyField(field, { style: generate, full, stage: () => stage })
 
 specifyEach("generate-request.generationConfig.temperature", [undefined, {}], {
   sentence: (config) =>
     `may be left out with ${config ? "nothing else in generationConfig" : "generationConfig as a whole"}`,
   check: async (generationConfig) =>
-    expect((await say(stage, generate, { model: FIRST, body: { ...full, generationConfig } })).status).toBe(200),
+    expect((await sendRequest(stage, generate, { model: FIRST, body: { ...full, generationConfig } })).status).toBe(
+      200,
+    ),
 })
 specifyEach<unknown>("generate-request.generationConfig.temperature", ["hot", 7, true, [1]], {
   sentence: (config) => `a generationConfig of ${JSON.stringify(config)} is refused`,
   check: async (generationConfig) => {
-    const response = await say(stage, generate, { model: FIRST, body: { ...full, generationConfig } })
+    const response = await sendRequest(stage, generate, { model: FIRST, body: { ...full, generationConfig } })
     expect(response.status).toBe(400)
     expect((await errorOf(response)).message).toContain("`generationConfig`")
   },
@@ -119,7 +121,7 @@ specifyEach<unknown>("generate-request.generationConfig.temperature", ["hot", 7,
 specify("generate-request.systemInstruction", "may be spelled system_instruction", async () => {
   const { systemInstruction, ...rest } = full
   const body = { ...rest, system_instruction: systemInstruction }
-  expect((await say(stage, generate, { model: FIRST, body })).status).toBe(200)
+  expect((await sendRequest(stage, generate, { model: FIRST, body })).status).toBe(200)
   expect(stage.reached().system_instruction).toEqual(systemInstruction)
 })
 

@@ -1,7 +1,7 @@
 // The members of a content-generation response, in demo mode and from an upstream.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
-import { generate, MODEL, objectOf, type SpecBody, say } from "./client-styles.ts"
+import { generate, MODEL, objectOf, type SpecBody, sendRequest } from "./client-styles.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
 import { nothingForgotten, specify } from "./specify.ts"
 
@@ -16,7 +16,10 @@ let stage: ScriptedGateway
 let answers: readonly SpecBody[]
 beforeAll(async () => {
   ;[demo, stage] = await Promise.all([RunningGateway.start(), ScriptedGateway.start()])
-  answers = [await objectOf(await say(demo, generate)), await objectOf(await say(stage, generate, { model: FIRST }))]
+  answers = [
+    await objectOf(await sendRequest(demo, generate)),
+    await objectOf(await sendRequest(stage, generate, { model: FIRST })),
+  ]
 })
 afterAll(() => Promise.all([demo.stop(), stage.stop()]))
 
@@ -28,14 +31,14 @@ specify("generate-response.candidates", "each have content of the model, a finis
     expect(candidates[0]?.content.parts).toEqual([{ text: expect.stringMatching(/./) as unknown as string }])
   }
 })
-specify("generate-response.candidates", "are as many as were asked for, and counted from 0", async () => {
+specify("generate-response.candidates", "are as many as requested, and counted from 0", async () => {
   const body = { ...generate.body(MODEL), generationConfig: { candidateCount: 3 } }
-  const { candidates } = await objectOf(await say(demo, generate, { body }))
+  const { candidates } = await objectOf(await sendRequest(demo, generate, { body }))
   expect((candidates as GenerateCandidate[]).map(({ index }) => index)).toEqual([0, 1, 2])
 })
-specify("generate-response.candidates", "say in finishReason that maxOutputTokens cut them off", async () => {
+specify("generate-response.candidates", "state in finishReason that maxOutputTokens cut them off", async () => {
   const body = { ...generate.body(MODEL), generationConfig: { maxOutputTokens: 5 } }
-  expect(await objectOf(await say(demo, generate, { body }))).toMatchObject({
+  expect(await objectOf(await sendRequest(demo, generate, { body }))).toMatchObject({
     candidates: [{ finishReason: "MAX_TOKENS" }],
     usageMetadata: { candidatesTokenCount: 5 },
   })
@@ -51,7 +54,7 @@ specify("generate-response.usageMetadata", "has three whole numbers, the third t
   }
 })
 
-specify("generate-response.modelVersion", "is the name the caller knows, whatever the upstream calls it", () => {
+specify("generate-response.modelVersion", "is the caller's name for the model, whatever the upstream calls it", () => {
   expect(answers.map(({ modelVersion }) => modelVersion)).toEqual([MODEL, FIRST])
 })
 

@@ -11,7 +11,7 @@ import {
   messages,
   objectOf,
   type SpecBody,
-  say,
+  sendRequest,
 } from "./client-styles.ts"
 import type { LineId } from "./lines.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
@@ -30,12 +30,12 @@ afterAll(async () => {
 
 interface SpecifiedBound {
   readonly line: LineId
-  readonly voice: ClientStyle
+  readonly style: ClientStyle
   readonly name: string
   readonly from: number
   readonly to: number
   readonly otherwise?: number
-  /** Where it stands in the body. */
+  /** Its path in the body. */
   readonly put: (value: number | undefined) => SpecBody
 }
 
@@ -44,17 +44,17 @@ const atTop = (name: string) => (value: number | undefined) => ({ [name]: value 
 const BOUNDS: readonly SpecifiedBound[] = [
   {
     line: "bound.chat-temperature",
-    voice: chat,
+    style: chat,
     name: "temperature",
     from: 0,
     to: 2,
     otherwise: 1,
     put: atTop("temperature"),
   },
-  { line: "bound.chat-top_p", voice: chat, name: "top_p", from: 0, to: 1, otherwise: 1, put: atTop("top_p") },
+  { line: "bound.chat-top_p", style: chat, name: "top_p", from: 0, to: 1, otherwise: 1, put: atTop("top_p") },
   {
     line: "bound.chat-penalties",
-    voice: chat,
+    style: chat,
     name: "frequency_penalty",
     from: -2,
     to: 2,
@@ -62,7 +62,7 @@ const BOUNDS: readonly SpecifiedBound[] = [
   },
   {
     line: "bound.chat-penalties",
-    voice: chat,
+    style: chat,
     name: "presence_penalty",
     from: -2,
     to: 2,
@@ -70,17 +70,17 @@ const BOUNDS: readonly SpecifiedBound[] = [
   },
   {
     line: "bound.messages-temperature",
-    voice: messages,
+    style: messages,
     name: "temperature",
     from: 0,
     to: 1,
     otherwise: 1,
     put: atTop("temperature"),
   },
-  { line: "bound.messages-top_p", voice: messages, name: "top_p", from: 0, to: 1, otherwise: 1, put: atTop("top_p") },
+  { line: "bound.messages-top_p", style: messages, name: "top_p", from: 0, to: 1, otherwise: 1, put: atTop("top_p") },
   {
     line: "bound.generate-temperature",
-    voice: generate,
+    style: generate,
     name: "generationConfig.temperature",
     from: 0,
     to: 2,
@@ -90,9 +90,9 @@ const BOUNDS: readonly SpecifiedBound[] = [
 
 const STEP = 0.001
 
-async function status({ voice, put }: SpecifiedBound, value: number | undefined): Promise<number> {
+async function status({ style, put }: SpecifiedBound, value: number | undefined): Promise<number> {
   stage.reset()
-  const response = await say(stage, voice, { model: FIRST, body: { ...voice.body(FIRST), ...put(value) } })
+  const response = await sendRequest(stage, style, { model: FIRST, body: { ...style.body(FIRST), ...put(value) } })
   await response.text()
   return response.status
 }
@@ -108,36 +108,38 @@ for (const bound of BOUNDS) {
   for (const value of [from - STEP, to + STEP]) {
     specify(line, `${name} may not be ${value}`, async () => {
       expect(await status(bound, value)).toBe(400)
-      expect(stage.asked()).toEqual([])
+      expect(stage.requestedModels()).toEqual([])
     })
   }
   if (otherwise === undefined) continue
-  specify(line, `${name} left out is left to the upstream, where it is ${otherwise}`, async () => {
+  specify(line, `${name} is left to the upstream if omitted, where it is ${otherwise}`, async () => {
     expect(await status(bound, undefined)).toBe(200)
     expect(stage.reached()).not.toHaveProperty(name)
     expect(await answerOf(bound, undefined)).toEqual(await answerOf(bound, otherwise))
   })
 }
 
-/** What the demo says to it. */
-async function answerOf({ voice, put }: SpecifiedBound, value: number | undefined): Promise<unknown> {
+/** The answer of the demo. */
+async function answerOf({ style, put }: SpecifiedBound, value: number | undefined): Promise<unknown> {
   const model = "openai/gpt-4o"
-  const answer = await objectOf(await say(demo, voice, { model, body: { ...voice.body(model), ...put(value) } }))
+  const answer = await objectOf(
+    await sendRequest(demo, style, { model, body: { ...style.body(model), ...put(value) } }),
+  )
   const [choice] = (answer.choices ?? []) as SpecBody[]
   return choice?.message ?? answer.content
 }
 
-specify("bound.chat-stream", "left out, the answer comes whole, as with false", async () => {
+specify("bound.chat-stream", "the answer is whole if omitted, as with false", async () => {
   for (const stream of [undefined, false]) {
-    const response = await say(demo, chat, { body: { ...chat.body("openai/gpt-4o"), stream } })
+    const response = await sendRequest(demo, chat, { body: { ...chat.body("openai/gpt-4o"), stream } })
     expect(response.headers.get("content-type")).toBe("application/json")
     expect(await response.json()).toMatchObject({ object: "chat.completion" })
   }
 })
 
-specify("bound.messages-max_tokens", "left out, the request is refused", async () => {
+specify("bound.messages-max_tokens", "a request that omits it is rejected", async () => {
   const { max_tokens: _, ...body } = messages.body("openai/gpt-4o")
-  const response = await say(demo, messages, { body })
+  const response = await sendRequest(demo, messages, { body })
   expect(response.status).toBe(400)
   expect(await errorOf(response)).toMatchObject({ code: "missing_parameter", param: "max_tokens" })
 })
@@ -171,14 +173,14 @@ const HEADERS = [
   ["x-ratelimit-reset-requests", "is a duration with its unit", /^\d+(\.\d+)?(ms|s|m)$/],
 ] as const
 for (const [header, what, form] of HEADERS) {
-  for (const voice of [chat, messages, generate]) {
+  for (const style of [chat, messages, generate]) {
     specify(
       `rate-limit.${header}`,
-      `${what} where one request a minute was allowed and two came, ${voice.name}`,
+      `${what} where one request a minute was allowed and two came, ${style.name}`,
       async () => {
         const { key } = await hasty()
-        expect((await say(demo, voice, { key })).status).toBe(200)
-        const response = await say(demo, voice, { key })
+        expect((await sendRequest(demo, style, { key })).status).toBe(200)
+        const response = await sendRequest(demo, style, { key })
         expect(response.status).toBe(429)
         expect(response.headers.get(header)).toMatch(form)
       },

@@ -1,5 +1,5 @@
-// Every line of the specification's tables and lists: where it stands there, what it says in our words, which file of
-// this folder tests it. docs/specification.md is made from it; the names of a line's tests begin with its id.
+// Every requirement of the specification's tables and lists: its section, its text, and the file of this folder that
+// tests it. docs/specification.md is generated from it; the titles of a requirement's tests begin with its id.
 
 interface SpecificationTable {
   /** The specification's own headings. */
@@ -14,10 +14,10 @@ export const TABLES = [
     section: "Stand-ins",
     suite: "addresses",
     lines: {
-      "stand-in.msgapi": "`/msgapi` is where the messages-style protocol begins; `/anthropic` is the same place",
-      "stand-in.genapi": "`/genapi` is where the content-generation protocol begins; `/gemini` is the same place",
+      "stand-in.msgapi": "`/msgapi` is the prefix of the messages-style protocol; `/anthropic` is an alias",
+      "stand-in.genapi": "`/genapi` is the prefix of the content-generation protocol; `/gemini` is an alias",
       "stand-in.x-gen-api-key": "`x-gen-api-key` carries the key there; so do `x-goog-api-key` and the query's `key`",
-      "stand-in.msg-version": "`msg-version` says the messages-style version; so does `anthropic-version`",
+      "stand-in.msg-version": "`msg-version` states the messages-style version; so does `anthropic-version`",
     },
   },
   {
@@ -38,12 +38,12 @@ export const TABLES = [
     lines: {
       "chat-request.model": "string, required: `<provider>/<model-name>`",
       "chat-request.messages": "array, required: roles system, user, assistant, tool",
-      "chat-request.temperature": "number from 0 to 2; 1 where it is left out",
+      "chat-request.temperature": "number from 0 to 2; 1 if omitted",
       "chat-request.max_tokens": "integer: at most so many tokens are generated",
-      "chat-request.top_p": "number for nucleus sampling; 1 where it is left out",
+      "chat-request.top_p": "number for nucleus sampling; 1 if omitted",
       "chat-request.frequency_penalty": "number from -2 to 2",
       "chat-request.presence_penalty": "number from -2 to 2",
-      "chat-request.stream": "boolean; false where it is left out",
+      "chat-request.stream": "boolean; false if omitted",
       "chat-request.tools": "array of tools for function calling",
       "chat-request.response_format": "object: text, json_object or json_schema",
       "chat-request.stop": "string or array of stop sequences",
@@ -53,10 +53,10 @@ export const TABLES = [
     section: "Resources and their fields: Message roles",
     suite: "chat-request",
     lines: {
-      "chat-role.system": "says how the model shall behave",
-      "chat-role.user": "what the user says",
-      "chat-role.assistant": "what the model answered",
-      "chat-role.tool": "what a tool call gave",
+      "chat-role.system": "instructions for the model",
+      "chat-role.user": "a message of the user",
+      "chat-role.assistant": "an answer of the model",
+      "chat-role.tool": "the result of a tool call",
     },
   },
   {
@@ -79,8 +79,8 @@ export const TABLES = [
       "messages-request.max_tokens": "integer, required: at most so many tokens are generated",
       "messages-request.messages": "array, required: roles user, assistant",
       "messages-request.system": "string or array: the system prompt, apart from the messages",
-      "messages-request.temperature": "number from 0 to 1; 1 where it is left out",
-      "messages-request.top_p": "number; 1 where it is left out",
+      "messages-request.temperature": "number from 0 to 1; 1 if omitted",
+      "messages-request.top_p": "number; 1 if omitted",
       "messages-request.top_k": "integer for top-K sampling",
       "messages-request.stream": "boolean: the answer comes in pieces",
       "messages-request.tools": "array of tools in this protocol's form",
@@ -151,7 +151,7 @@ export const TABLES = [
     suite: "endpoints",
     lines: {
       "endpoints.authentication": "every request carries its protocol's authentication header",
-      "endpoints.content-type": "a body is JSON and says so in `Content-Type`",
+      "endpoints.content-type": "a body is JSON and `Content-Type` states that",
     },
   },
   {
@@ -202,7 +202,7 @@ export const TABLES = [
     section: "Endpoints: Routing extension",
     suite: "routing",
     lines: {
-      "routing.provider": "an object `provider` may stand in a request body",
+      "routing.provider": "a request body may have an object `provider`",
       "routing.routing": "string: `cost`, `latency` or `quality`",
       "routing.cost": "`cost` turns to where the request costs least",
       "routing.latency": "`latency` turns to where the answer comes soonest",
@@ -234,7 +234,7 @@ export const TABLES = [
       "error.403": "the balance is too low, or the model not allowed",
       "error.429": "too many requests; carries the rate-limit headers",
       "error.500": "a fault of the gateway",
-      "error.503": "for now nobody can answer",
+      "error.503": "no provider can answer at present",
     },
   },
   {
@@ -260,12 +260,12 @@ export const TABLES = [
     section: "Limits: Parameter bounds",
     suite: "limits",
     lines: {
-      "bound.chat-temperature": "completions-style temperature: 0 to 2, 1 where it is left out",
-      "bound.chat-top_p": "completions-style top_p: 1 where it is left out",
+      "bound.chat-temperature": "completions-style temperature: 0 to 2, 1 if omitted",
+      "bound.chat-top_p": "completions-style top_p: 1 if omitted",
       "bound.chat-penalties": "frequency_penalty, presence_penalty: -2 to 2",
-      "bound.chat-stream": "completions-style stream: false where it is left out",
-      "bound.messages-temperature": "messages-style temperature: 0 to 1, 1 where it is left out",
-      "bound.messages-top_p": "messages-style top_p: 1 where it is left out",
+      "bound.chat-stream": "completions-style stream: false if omitted",
+      "bound.messages-temperature": "messages-style temperature: 0 to 1, 1 if omitted",
+      "bound.messages-top_p": "messages-style top_p: 1 if omitted",
       "bound.messages-max_tokens": "messages-style max_tokens: required",
       "bound.generate-temperature": "content-generation temperature: 0 to 2",
     },
@@ -284,7 +284,7 @@ export const TABLES = [
     section: "Versioning",
     suite: "versioning",
     lines: {
-      "versioning.1": "completions-style stands under `/v1`, content-generation under `/v1beta`",
+      "versioning.1": "completions-style is under `/v1`, content-generation under `/v1beta`",
       "versioning.2": "every messages-style request has a `msg-version` in date form, such as `2023-06-01`",
       "versioning.3": "a model's version is part of its name; the content-generation listing shows it as `version`",
     },
@@ -294,5 +294,5 @@ export const TABLES = [
 type KeysOf<Lines> = Lines extends unknown ? keyof Lines & string : never
 export type LineId = KeysOf<(typeof TABLES)[number]["lines"]>
 
-/** Lines that are not fulfilled yet, and what they wait for. Their tests are skipped, not left out. */
+/** Requirements that are not fulfilled yet, and the missing feature. Their tests are skipped. */
 export const WAITING: { readonly [id in LineId]?: string } = {}

@@ -1,7 +1,7 @@
-// The entries of the listings: of every model, in demo mode, where the whole catalogue can be called.
+// The entries of the listings: of every model, in demo mode, in which the whole catalogue can be called.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
-import { generate, list, MODEL, messages, objectOf, type SpecBody, say } from "./client-styles.ts"
+import { generate, list, MODEL, messages, objectOf, type SpecBody, sendRequest } from "./client-styles.ts"
 import { nothingForgotten, specify } from "./specify.ts"
 
 let demo: RunningGateway
@@ -27,7 +27,7 @@ specify("generate-listing.name", "is models/<provider>/<model-name>, each once",
   for (const name of names) expect(name).toMatch(/^models\/[^/\s]+\/\S+$/)
   expect(new Set(names).size).toBe(names.length)
 })
-specify("generate-listing.name", "can be called and retrieved as it stands", async () => {
+specify("generate-listing.name", "can be called and retrieved under the listed name", async () => {
   for (const { name } of generating.filter((_, index) => index % 40 === 0)) {
     const address = `${demo.url}/genapi/v1beta/${name}`
     const headers = { "content-type": "application/json", ...generate.keyHeader(demo.key) }
@@ -65,7 +65,7 @@ specify("generate-listing.supportedGenerationMethods", "are strings, both method
 specify("generate-listing.supportedGenerationMethods", "can all be called", async () => {
   const { name, supportedGenerationMethods } = generating[0] ?? {}
   for (const method of (supportedGenerationMethods ?? []) as string[]) {
-    const response = await say(demo, {
+    const response = await sendRequest(demo, {
       ...generate,
       path: () => `/genapi/v1beta/${name}:${method}`,
     })
@@ -79,10 +79,10 @@ specify("messages-listing.id", "is <provider>/<model-name>, each once", () => {
   for (const id of ids) expect(id).toMatch(NAME)
   expect(new Set(ids).size).toBe(ids.length)
 })
-specify("messages-listing.id", "can be called and retrieved as it stands", async () => {
+specify("messages-listing.id", "can be called and retrieved under the listed name", async () => {
   for (const { id } of conversing.filter((_, index) => index % 40 === 0)) {
     expect(await objectOf(await list(demo, messages, `/msgapi/v1/models/${id}`))).toMatchObject({ id })
-    expect((await say(demo, messages, { model: String(id) })).status).toBe(200)
+    expect((await sendRequest(demo, messages, { model: String(id) })).status).toBe(200)
   }
 })
 

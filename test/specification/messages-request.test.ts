@@ -1,6 +1,6 @@
 // The members of a messages-style request.
 import { afterAll, beforeAll, expect } from "bun:test"
-import { errorOf, messages, say } from "./client-styles.ts"
+import { errorOf, messages, sendRequest } from "./client-styles.ts"
 import { type RequestField, specifyField } from "./fields.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
@@ -97,11 +97,11 @@ const FIELDS: readonly RequestField[] = [
     wrongWithin: [{ value: ["END", 1], at: "stop_sequences[1]" }],
   },
 ]
-for (const field of FIELDS) specifyField(field, { voice: messages, full, stage: () => stage })
+for (const field of FIELDS) specifyField(field, { style: messages, full, stage: () => stage })
 
 async function refusal(model: unknown): Promise<Record<string, unknown>> {
   const { model: _, ...rest } = full
-  const response = await say(stage, messages, { body: model === undefined ? rest : { ...rest, model } })
+  const response = await sendRequest(stage, messages, { body: model === undefined ? rest : { ...rest, model } })
   const { code, type, param } = await errorOf(response)
   return { status: response.status, code, type, param }
 }
@@ -120,25 +120,25 @@ specify("messages-request.model", "a name that no model has is refused", async (
   expect(await refusal("test/none")).toMatchObject({ status: 400, code: "model_not_found", param: "model" })
 })
 specify("messages-request.model", "reaches the upstream under its name there", async () => {
-  expect((await say(stage, messages, { body: full })).status).toBe(200)
+  expect((await sendRequest(stage, messages, { body: full })).status).toBe(200)
   expect(stage.reached().model).toBe("first")
 })
 
 specify("messages-request.messages", "with the vendor's own version header a system entry is taken", async () => {
-  const said = [USER, { role: "system", content: "Be brief." }]
+  const turns = [USER, { role: "system", content: "Be brief." }]
   const headers = { "anthropic-version": "2023-06-01" }
-  expect((await say(stage, messages, { body: { ...full, messages: said }, headers })).status).toBe(200)
-  expect(stage.reached().messages).toEqual(said)
+  expect((await sendRequest(stage, messages, { body: { ...full, messages: turns }, headers })).status).toBe(200)
+  expect(stage.reached().messages).toEqual(turns)
 })
 
-specify("messages-request.stream", "left out, the answer comes whole", async () => {
+specify("messages-request.stream", "the answer is whole if it is omitted", async () => {
   const { stream: _, ...rest } = full
-  const response = await say(stage, messages, { body: rest })
+  const response = await sendRequest(stage, messages, { body: rest })
   expect(response.headers.get("content-type")).toBe("application/json")
   expect(await response.json()).toMatchObject({ type: "message" })
 })
-specify("messages-request.stream", "true gives events from message_start to message_stop", async () => {
-  const response = await say(stage, messages, { body: { ...full, stream: true } })
+specify("messages-request.stream", "true returns events from message_start to message_stop", async () => {
+  const response = await sendRequest(stage, messages, { body: { ...full, stream: true } })
   expect(response.headers.get("content-type")).toStartWith("text/event-stream")
   const names = [...(await response.text()).matchAll(/^event: (\S+)$/gm)].map(([, name]) => name)
   expect(names.at(0)).toBe("message_start")

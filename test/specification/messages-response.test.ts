@@ -1,7 +1,7 @@
 // The members of a messages-style response, in demo mode and from an upstream.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
-import { MODEL, messages, objectOf, type SpecBody, say } from "./client-styles.ts"
+import { MODEL, messages, objectOf, type SpecBody, sendRequest } from "./client-styles.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
 import { nothingForgotten, specify } from "./specify.ts"
 
@@ -10,7 +10,10 @@ let stage: ScriptedGateway
 let answers: readonly SpecBody[]
 beforeAll(async () => {
   ;[demo, stage] = await Promise.all([RunningGateway.start(), ScriptedGateway.start()])
-  answers = [await objectOf(await say(demo, messages)), await objectOf(await say(stage, messages, { model: FIRST }))]
+  answers = [
+    await objectOf(await sendRequest(demo, messages)),
+    await objectOf(await sendRequest(stage, messages, { model: FIRST })),
+  ]
 })
 afterAll(() => Promise.all([demo.stop(), stage.stop()]))
 
@@ -36,12 +39,12 @@ specify("messages-response.content", "is blocks with a type, and a text where th
 specify("messages-response.content", "has blocks of other types where a tool is called", async () => {
   const look = { name: "look", input_schema: { type: "object", properties: { at: { type: "string" } } } }
   const body = { ...messages.body(MODEL), tools: [look], tool_choice: { type: "tool", name: "look" } }
-  const { content, stop_reason } = await objectOf(await say(demo, messages, { body }))
+  const { content, stop_reason } = await objectOf(await sendRequest(demo, messages, { body }))
   expect(content).toEqual([expect.objectContaining({ type: "tool_use", name: "look" })])
   expect(stop_reason).toBe("tool_use")
 })
 
-specify("messages-response.model", "is the name the caller knows, whatever the upstream calls it", () => {
+specify("messages-response.model", "is the caller's name for the model, whatever the upstream calls it", () => {
   expect(answers.map(({ model }) => model)).toEqual([MODEL, FIRST])
 })
 
@@ -49,7 +52,7 @@ specify("messages-response.stop_reason", "is end_turn where the answer came to i
   for (const { stop_reason } of answers) expect(stop_reason).toBe("end_turn")
 })
 specify("messages-response.stop_reason", "is max_tokens where these cut it off", async () => {
-  const answer = await objectOf(await say(demo, messages, { body: { ...messages.body(MODEL), max_tokens: 5 } }))
+  const answer = await objectOf(await sendRequest(demo, messages, { body: { ...messages.body(MODEL), max_tokens: 5 } }))
   expect(answer).toMatchObject({ stop_reason: "max_tokens", usage: { output_tokens: 5 } })
 })
 
@@ -57,9 +60,9 @@ specify("messages-response.stop_sequence", "is null where none of the caller's s
   for (const answer of answers) expect(answer.stop_sequence).toBeNull()
 })
 specify("messages-response.stop_sequence", "is the sequence that stopped it", async () => {
-  // Hosts of chat completions do not tell which one it was.
+  // Hosts of chat completions do not report the sequence.
   const body = { ...messages.body("anthropic/claude-haiku-4.5"), stop_sequences: ["simulator"] }
-  expect(await objectOf(await say(demo, messages, { body }))).toMatchObject({
+  expect(await objectOf(await sendRequest(demo, messages, { body }))).toMatchObject({
     stop_reason: "stop_sequence",
     stop_sequence: "simulator",
   })

@@ -1,4 +1,4 @@
-// A gateway whose models are served by an upstream of the test's own, in all three protocols: for what reaches it.
+// A gateway whose models are served by a scripted upstream in all three protocols, to check what reaches it.
 import { RunningGateway } from "../stage/gateway.ts"
 import {
   completion,
@@ -12,7 +12,7 @@ import type { ClientStyle, SpecBody } from "./client-styles.ts"
 export const FIRST = "test/first"
 export const SECOND = "test/second"
 export const THIRD = "test/third"
-/** Has no other host than the one that speaks the voice's own protocol, whatever failed before. */
+/** A model whose only host has the style's own protocol, so that no other can answer. */
 export const AT_HOME: Readonly<Record<ClientStyle["name"], string>> = {
   "completions-style": "test/home-of-chat",
   "messages-style": "test/home-of-messages",
@@ -41,7 +41,7 @@ export class ScriptedGateway {
     return this.gateway.key
   }
 
-  /** Forgets what was said to the upstream, and lets it answer again. */
+  /** Forgets the upstream's requests, and lets it answer again. */
   reset(): void {
     this.upstream.requests.length = 0
     this.upstream.script = answerInKind
@@ -60,8 +60,8 @@ export class ScriptedGateway {
     return bodyOf(this.upstream.lastRequest())
   }
 
-  /** The models that were asked for, in order, each once however many of its hosts were tried. */
-  asked(): string[] {
+  /** The requested models in order, each once for any number of its hosts. */
+  requestedModels(): string[] {
     return [...new Set(this.upstream.requests.map((request) => `test/${nameIn(request)}`))]
   }
 
@@ -100,7 +100,7 @@ function nameIn(request: ReceivedRequest): string {
   return /\/models\/([^:]+):/.exec(request.path)?.[1] ?? String(bodyOf(request).model)
 }
 
-/** Answers as the vendor whose path was asked for, whole or in pieces. */
+/** Answers in the form of the vendor of the path, whole or in pieces. */
 async function answerInKind(request: ReceivedRequest, reply: UpstreamReply): Promise<void> {
   const isStreamed = bodyOf(request).stream === true
   const isMessages = request.path.endsWith("/messages")

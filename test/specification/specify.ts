@@ -1,4 +1,4 @@
-// Tests that name the line of the specification they are about, and the test that no line of a file was forgotten.
+// Tests that begin with the id of a requirement, and the check that every requirement of a file has one.
 import { expect, test } from "bun:test"
 import { type LineId, TABLES, WAITING } from "./lines.ts"
 
@@ -12,7 +12,7 @@ export function specify(id: LineId, sentence: string, check: () => void | Promis
   else test.skip(`${id}: ${sentence} (waits for ${waitsFor})`, check)
 }
 
-/** As `specify`, once for each case; the sentence is made from the case. */
+/** Runs `specify` once per case; the sentence is made from the case. */
 export function specifyEach<Case>(
   id: LineId,
   cases: readonly Case[],
@@ -21,9 +21,9 @@ export function specifyEach<Case>(
   for (const one of cases) specify(id, each.sentence(one), () => each.check(one))
 }
 
-/** Stands last in every file of this folder. */
+/** Must be the last call in every file of this folder. */
 export function nothingForgotten(suite: string): void {
-  test(`every line of the specification that ${suite} answers for has a test here, and no other`, () => {
+  test(`every requirement of ${suite} has a test in this file, and no test is for another`, () => {
     const own = TABLES.filter((table) => table.suite === suite).flatMap(({ lines }) => Object.keys(lines))
     expect([...specified].sort()).toEqual(own.sort())
   })

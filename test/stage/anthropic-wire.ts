@@ -44,7 +44,7 @@ export function anthropicWords(text: string): string[] {
   ]
 }
 
-/** As `anthropicWords`, up to the last word. */
+/** `anthropicWords` up to the last word. */
 export function anthropicHalf(text: string): string[] {
   return anthropicWords(text).slice(0, -3)
 }

@@ -31,8 +31,8 @@ export class CloudHost {
     return `127.0.0.1:${this.upstream.port}`
   }
 
-  /** What came to paths that begin so. */
-  asked(path: string): ReceivedRequest[] {
+  /** The requests to paths with this prefix. */
+  requestsTo(path: string): ReceivedRequest[] {
     return this.upstream.requests.filter((request) => request.path.startsWith(path))
   }
 
@@ -59,7 +59,7 @@ export async function statusesOf(calls: number, call: () => Promise<Response>): 
   return responses.map(({ status }) => status)
 }
 
-/** Calls until it is answered so; breakers and pauses may stand between. */
+/** Calls until it gets this answer, across breakers and pauses. */
 export async function answersWith(status: number, call: () => Promise<Response>): Promise<Response> {
   let last: Response | undefined
   const holds = async () => {

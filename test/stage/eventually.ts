@@ -12,7 +12,7 @@ export async function eventually(
   }
 }
 
-/** What `promise` resolves to; an Error after `withinMs`. */
+/** The value of `promise`; an Error after `withinMs`. */
 export async function within<T>(promise: Promise<T>, withinMs: number, what = "it"): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {

@@ -1,4 +1,4 @@
-// A port that is free now, for what has to be found at the same port again.
+// A port that is free now, for servers that must be restarted on the same port.
 import { createServer } from "node:net"
 
 export function freePort(): Promise<number> {

@@ -1,4 +1,4 @@
-// A host that listens but is stopped, its queue of connections full: connecting to it takes for ever.
+// A host that listens but is stopped, with a full queue of connections: connecting to it never completes.
 import { type ChildProcess, spawn } from "node:child_process"
 import { connect, type Socket } from "node:net"
 import { eventually } from "./eventually.ts"
@@ -28,7 +28,7 @@ export class FullHost {
     return `http://127.0.0.1:${this.port}`
   }
 
-  /** How many try to connect now. */
+  /** The number of connection attempts now. */
   get callers(): number {
     return kernelSockets().filter(({ remotePort, isConnecting }) => remotePort === this.port && isConnecting).length
   }

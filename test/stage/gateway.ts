@@ -20,7 +20,7 @@ export interface StartOptions {
   readonly dataDir?: string
   /** The key for `chat`, where the data folder holds one already and this start makes none. */
   readonly key?: string
-  /** Any free one unless said. */
+  /** Any free port by default. */
   readonly port?: number
   /** The launcher shall start it again when it crashes. */
   readonly restarts?: boolean
@@ -33,7 +33,7 @@ export class RunningGateway {
     readonly key: string,
     readonly folder: string,
     readonly dataDir: string,
-    /** What it has printed and logged so far. */
+    /** Its output and log so far. */
     readonly output: { stdout: string; stderr: string },
     private readonly launcher: ChildProcess,
     private readonly exit: Promise<number | null>,
@@ -75,7 +75,7 @@ export class RunningGateway {
     return gateway
   }
 
-  /** What a test is about shall not depend on how often it asks. */
+  /** Raises the rate limit, so that a test's result does not depend on its number of requests. */
   private async unlimitFirstKey(): Promise<void> {
     const listed = (await (await this.administer("/admin/v1/keys")).json()) as { keys: { id: string }[] }
     const body = JSON.stringify({ requests_per_minute: 1_000_000_000 })

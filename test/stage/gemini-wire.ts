@@ -2,7 +2,7 @@
 
 const TAIL = { modelVersion: "upstream-model-001", responseId: "mOsAaf3xBL2jvdIP0u2j0Ag" }
 
-/** What of an answer one response says: all of it, or one piece. */
+/** One response: a whole answer, or one piece of it. */
 export function geminiResponse(text: string, finishReason?: string): Record<string, unknown> {
   const content = { parts: [{ text }], role: "model" }
   return {
@@ -27,7 +27,7 @@ export function geminiWords(text: string): string[] {
   return words.map((word, index) => geminiEvent(geminiResponse(word, index === words.length - 1 ? "STOP" : undefined)))
 }
 
-/** As `geminiWords`, but not finished. */
+/** `geminiWords` without the finish. */
 export function geminiHalf(text: string): string[] {
   const words = text.match(/\s*\S+/g) ?? []
   return words.map((word) => geminiEvent(geminiResponse(word)))

@@ -1,4 +1,4 @@
-// Keys on a data folder that no gateway runs on yet.
+// Creates keys in a data folder before a gateway runs on it.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -21,7 +21,7 @@ export class KeyFolder {
     return runCommand(["keys", ...words, "--data", this.path], { folder: this.path })
   }
 
-  /** As `run`, with `--json`; the command must succeed. */
+  /** `run` with `--json`; the command must succeed. */
   async json<Result>(...words: string[]): Promise<Result> {
     const { code, stdout, stderr } = await this.run(...words, "--json")
     if (code !== 0) throw new Error(`keys ${words.join(" ")} ended with ${code}: ${stderr}`)

@@ -24,7 +24,7 @@ export class LatencyProbe {
     return new LatencyProbe(child, output)
   }
 
-  /** Ends, and tells how long each answer took, in milliseconds. */
+  /** Ends, and returns the duration of each answer, in milliseconds. */
   async stop(): Promise<number[]> {
     const closed = new Promise((resolve) => this.child.once("close", resolve))
     this.child.kill()
@@ -36,9 +36,9 @@ export class LatencyProbe {
 if (import.meta.main) {
   const [url = ""] = process.argv.slice(2)
   for (;;) {
-    const asked = performance.now()
+    const startedAt = performance.now()
     await (await fetch(url)).text()
-    process.stdout.write(`${(performance.now() - asked).toFixed(1)}\n`)
+    process.stdout.write(`${(performance.now() - startedAt).toFixed(1)}\n`)
     await Bun.sleep(EVERY_MS)
   }
 }

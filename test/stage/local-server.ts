@@ -1,9 +1,9 @@
-// Servers that an operator runs, as far as a gateway sees them: their listings, and a model that answers.
+// Local model servers as a gateway sees them: their listings, and a model that answers.
 import { completion, streamedWords, type UpstreamScript } from "./upstream.ts"
 
 type ServerDocuments = Readonly<Record<string, unknown>>
 
-/** Answers GET with these documents by path, text as it stands, and calls to a model as a server would. */
+/** Answers GET with these documents by path, text as is, and calls to a model as a server would. */
 export function localServer(documents: ServerDocuments): UpstreamScript {
   return async ({ method, path, body }, reply) => {
     const document = documents[path]

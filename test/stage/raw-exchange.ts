@@ -1,10 +1,11 @@
-// One request and its answer as plain text, for what no HTTP library would send: repeated headers, odd paths, chunks.
+// One request and its answer as plain text, for requests that no HTTP library sends: repeated headers, odd paths,
+// chunks.
 import { RawClient } from "./raw-client.ts"
 
 export interface RawAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** As it came: chunked bodies keep their chunk lines. */
+  /** The raw body: chunked bodies keep their chunk lines. */
   readonly body: string
 }
 

@@ -74,7 +74,7 @@ export function responseWords(text: string): string[] {
   return events.map(([type, members], index) => responseEvent(type, index, members))
 }
 
-/** As `responseWords`, up to the last word. */
+/** `responseWords` up to the last word. */
 export function responseHalf(text: string): string[] {
   return responseWords(text).slice(0, -4)
 }

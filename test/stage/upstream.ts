@@ -56,12 +56,12 @@ export class ScriptedUpstream {
     return address.port
   }
 
-  /** What clients of Anthropic and Google would be given. */
+  /** The base address for clients of Anthropic and Google. */
   get origin(): string {
     return `http://127.0.0.1:${this.port}`
   }
 
-  /** What an OpenAI client would be given. */
+  /** The base address for OpenAI clients. */
   get baseUrl(): string {
     return `${this.origin}/v1`
   }

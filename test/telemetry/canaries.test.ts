@@ -31,23 +31,23 @@ const ask = {
   user: canary("user"),
 }
 const frame = `\n    at ${canary("frame")} (/file.ts:1:2)`
-const told = { error: { message: `${canary("told")}${frame}`, type: canary("type"), code: canary("code") } }
+const upstreamError = { error: { message: `${canary("told")}${frame}`, type: canary("type"), code: canary("code") } }
 
 /** One exchange of each kind, good and bad. */
 const scripts: readonly (readonly [UpstreamScript, Record<string, unknown>])[] = [
   [(_, reply) => reply.json(completion(canary("answer"), { model: canary("answering-model") })), {}],
   [streams(streamedWords(`${canary("streamed")} answer`)), { stream: true }],
-  [(_, reply) => reply.json(told, 400), {}],
-  [(_, reply) => reply.json(told, 401), {}],
-  [(_, reply) => reply.json(told, 429, { "x-organization": canary("upstream-header") }), {}],
-  [(_, reply) => reply.json(told, 500), {}],
-  [(_, reply) => reply.json(told), {}],
+  [(_, reply) => reply.json(upstreamError, 400), {}],
+  [(_, reply) => reply.json(upstreamError, 401), {}],
+  [(_, reply) => reply.json(upstreamError, 429, { "x-organization": canary("upstream-header") }), {}],
+  [(_, reply) => reply.json(upstreamError, 500), {}],
+  [(_, reply) => reply.json(upstreamError), {}],
   [(_, reply) => reply.raw(canary("garbage")), {}],
   [(_, reply) => reply.cut("reset"), {}],
-  [streams([`data: ${JSON.stringify(told)}\n\n`]), { stream: true }],
+  [streams([`data: ${JSON.stringify(upstreamError)}\n\n`]), { stream: true }],
   [streamsThen([chunk({ content: canary("cut") })], (reply) => reply.cut("reset")), { stream: true }],
   [
-    streams([chunk({ content: "a" }), `data: {"${canary("broken")}\n\n`, `data: ${JSON.stringify(told)}\n\n`]),
+    streams([chunk({ content: "a" }), `data: {"${canary("broken")}\n\n`, `data: ${JSON.stringify(upstreamError)}\n\n`]),
     { stream: true },
   ],
 ]
@@ -93,7 +93,7 @@ async function call(body: string, headers: Record<string, string> = {}): Promise
   await answer.text()
 }
 
-test("all of it was there to be found: each exchange is in the log, in the metrics and in the traces", () => {
+test("every exchange is in the log, in the metrics and in the traces", () => {
   const expected = scripts.length + 4
   expect(texts.logs.match(/"event":"exchange"/g)).toHaveLength(expected)
   expect(collector.exchanges).toHaveLength(expected)
@@ -105,7 +105,7 @@ test("all of it was there to be found: each exchange is in the log, in the metri
 })
 
 test.each(["logs", "metrics", "traces"] as const)(
-  "no prompt, answer, key, header or upstream's word is in the %s",
+  "no prompt, answer, key, header or upstream text is in the %s",
   (where) => {
     expect(texts[where].match(/.{0,200}canary-.{0,100}/g)).toBeNull()
     expect(texts[where]).not.toContain(gateway.key)
@@ -113,7 +113,7 @@ test.each(["logs", "metrics", "traces"] as const)(
   },
 )
 
-test("the administration gives the metrics of what was served", () => {
+test("the administration returns the metrics of the served requests", () => {
   const families = parseExposition(texts.metrics)
   const labels = { protocol: "openai-chat", model: "test/model", provider: "scripted" }
   expect(

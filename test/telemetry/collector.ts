@@ -1,4 +1,4 @@
-// A collector of traces on a real socket: takes OTLP over HTTP as JSON, and answers as a test says.
+// A trace collector on a real socket: accepts OTLP over HTTP as JSON, and answers as scripted.
 
 export interface CollectedSpan {
   readonly traceId: string
@@ -89,7 +89,7 @@ function spansIn(wire: OtlpPayload): CollectedSpan[] {
   return spans.map((span) => ({ ...span, attributes: plain(span.attributes) }))
 }
 
-/** Each attribute once, its value of the type it says it has. */
+/** Checks that each attribute occurs once and has a value of its type. */
 function plain(attributes: WireAttributes): Record<string, unknown> {
   const read: Record<string, unknown> = {}
   for (const { key, value } of attributes) {

@@ -40,7 +40,7 @@ const spans = (count: number) => Array.from({ length: count }, (_, turn) => span
 const names = (collector: OtlpCollector) => collector.spans.map(({ name }) => name)
 
 describe("spans", () => {
-  test("spans are gathered and posted as one request, with the resource and the headers", async () => {
+  test("spans are batched and posted as one request, with the resource and the headers", async () => {
     const collector = collect()
     const { exporter, counts } = exporterTo(collector.url)
     exporter.add([span("one")])
@@ -76,7 +76,7 @@ describe("spans", () => {
     }
   })
 
-  test("spans that wait are sent when the gateway stops; later ones are dropped", async () => {
+  test("waiting spans are sent when the gateway stops, and later ones are dropped", async () => {
     const collector = collect()
     const { exporter, counts } = exporterTo(collector.url, { gatherMs: 60_000 })
     exporter.add(spans(700))
@@ -89,7 +89,7 @@ describe("spans", () => {
 
 describe("a collector", () => {
   test.each([429, 500, 503])(
-    "a collector that answers %i is asked once more, then the batch is given up",
+    "a collector that answers %i is retried once, then the batch is dropped",
     async (status) => {
       const collector = collect(() => new Response(null, { status }))
       const { exporter, counts, changes } = exporterTo(collector.url)
@@ -107,10 +107,10 @@ describe("a collector", () => {
     },
   )
 
-  test("a collector that asks for time gets it", async () => {
-    let asked = 0
+  test("a collector that requests a delay gets it", async () => {
+    let requestCount = 0
     const collector = collect(() =>
-      asked++ === 0 ? new Response(null, { status: 429, headers: { "retry-after": "1" } }) : Response.json({}),
+      requestCount++ === 0 ? new Response(null, { status: 429, headers: { "retry-after": "1" } }) : Response.json({}),
     )
     const { exporter, counts } = exporterTo(collector.url)
     exporter.add(spans(3))
@@ -119,7 +119,7 @@ describe("a collector", () => {
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(950)
   })
 
-  test.each([400, 401, 404])("a collector that answers %i is not asked again", async (status) => {
+  test.each([400, 401, 404])("a collector that answers %i is not retried", async (status) => {
     const collector = collect(() => new Response(null, { status }))
     const { exporter, counts } = exporterTo(collector.url)
     exporter.add(spans(3))
@@ -145,7 +145,7 @@ describe("a collector", () => {
     expect(changes).toEqual([{ takes: false, status: undefined }])
   })
 
-  test("a collector that never answers is given up, and holds up a stop for two seconds at most", async () => {
+  test("a collector that never answers is abandoned, and delays a stop by two seconds at most", async () => {
     const collector = collect(() => new Promise<Response>(() => {}))
     const { exporter, counts } = exporterTo(collector.url, { timeoutMs: 100, retryMs: 10 })
     exporter.add(spans(5))

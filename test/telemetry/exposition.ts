@@ -1,9 +1,9 @@
-// Reads Prometheus' text format 0.0.4 as strictly as it is written down, apart from the code that writes it.
+// A strict parser of Prometheus' text format 0.0.4, independent of the code that writes it.
 
 export interface ExposedSample {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
-  /** As it is written. */
+  /** The number as written. */
   readonly text: string
   readonly value: number
 }
@@ -20,7 +20,7 @@ const LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*/
 const VALUE = /^(\+Inf|-Inf|NaN|[+-]?(\d+(\.\d+)?|\.\d+)(e[+-]?\d+)?)$/i
 const SUFFIXES = ["_bucket", "_sum", "_count"]
 
-/** Every metric by its name; an Error that says the line where the text is not sound. */
+/** Every metric by its name; throws an Error with the line if the text is malformed. */
 export function parseExposition(text: string): Map<string, ExposedFamily> {
   const families = new Map<string, ExposedFamily>()
   const helps = new Map<string, string>()
@@ -42,7 +42,7 @@ export function parseExposition(text: string): Map<string, ExposedFamily> {
       const sample = parseSample(line)
       if (!open || baseName(sample.name, open) !== open.name) throw wrong("sample outside its metric", line)
       const series = `${sample.name} ${JSON.stringify(Object.entries(sample.labels).sort())}`
-      if (seen.has(series)) throw wrong("series that stands twice", line)
+      if (seen.has(series)) throw wrong("duplicate series", line)
       seen.add(series)
       open.samples.push(sample)
     }

@@ -14,13 +14,13 @@ function logged(fields: LogFields): string {
 }
 
 describe("a log line", () => {
-  test("a log line does not show a secret, should one get into a field", () => {
+  test("a log line does not contain a secret, even if one gets into a field", () => {
     const smuggled = { reason: new Secret("sk-canary") as unknown as string }
     expect(logged(smuggled)).toContain("[secret]")
     expect(logged(smuggled)).not.toContain("sk-canary")
   })
 
-  test("a log line is one line, whatever its fields hold", () => {
+  test("a log line is one line, whatever its fields contain", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (reason) => {
         const text = logged({ reason })
@@ -30,7 +30,7 @@ describe("a log line", () => {
     )
   })
 
-  test("a log line tells of an error its code and whose it is, and nothing of what it says or what caused it", () => {
+  test("a log line has the code and owner of an error, and neither its message nor its cause", () => {
     const cause = new Error("sk-canary in a cause", { cause: new Error("sk-canary below") })
     const record = newRecord("id", "POST /v1/chat/completions")
     noteFailure(record, new GatewayError("internal_error", "sk-canary in a message", { cause, param: "sk-canary" }))
@@ -41,7 +41,7 @@ describe("a log line", () => {
 })
 
 describe("the stack of a fault", () => {
-  test("the stack of a fault has its name and places, without its message", () => {
+  test("the stack of a fault has its name and positions, without its message", () => {
     const stack = stackOf(new TypeError("sk-canary")) ?? ""
     expect(stack).toStartWith("TypeError\n")
     expect(stack).toContain("log.test.ts:")
@@ -52,7 +52,7 @@ describe("the stack of a fault", () => {
     "first\n    at sk-canary (/file.ts:1:2)",
     "\n    at sk-canary:1:2",
     "at sk-canary (x:1:2)\n    at sk-canary (y:3:4)",
-  ])("the stack of a fault does not take a message that looks like places for them: %p", (message) => {
+  ])("the stack of a fault has no position from a message that resembles one: %p", (message) => {
     const stack = stackOf(new Error(message)) ?? ""
     expect(stack).not.toContain("sk-canary")
     expect(stack).toContain("log.test.ts:")
@@ -64,7 +64,7 @@ describe("the stack of a fault", () => {
     expect(stackOf(error)).not.toContain("sk-canary")
   })
 
-  test("the stack of a fault holds nothing of a message, whatever that is", () => {
+  test("the stack of a fault contains nothing of any message", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom("\n", " ", "at", "(", ")", ":1:2", "/f.ts", "x") }), (text) => {
         const stack = stackOf(new Error(`${text}\n    at sk-canary${text} (/f.ts:1:2)\n${text}`)) ?? ""
@@ -73,7 +73,7 @@ describe("the stack of a fault", () => {
     )
   })
 
-  test("the stack of a fault is not there for what is no error, or is one the caller is told", () => {
+  test("a stack is omitted for values that are no error, and for errors shown to the caller", () => {
     expect(stackOf("sk-canary")).toBeUndefined()
     expect(stackOf({ stack: "sk-canary" })).toBeUndefined()
     expect(stackOf(new GatewayError("invalid_json", "x"))).toBeUndefined()

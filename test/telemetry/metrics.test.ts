@@ -35,7 +35,7 @@ describe("an exchange", () => {
     expect(valueAt(families, "trivium_requests_total", labels)).toBe(2)
   })
 
-  test("an exchange that never found a model is counted under none, whatever the caller named", () => {
+  test("an exchange without a known model is counted under none, whatever the caller named", () => {
     const refused = { ...answered, model: undefined, provider: undefined, outcome: "refused", status: 400 } as const
     const families = observed({ ...refused, attempts: 0, usage: undefined, error: { code: "x", owner: "caller" } })
     const labels = { protocol: "openai-chat", model: "none", provider: "none", outcome: "refused", status_class: "4xx" }
@@ -69,7 +69,7 @@ describe("an exchange", () => {
     )
   })
 
-  test("an exchange is timed from its arrival: to its end, and where streamed to its first event", () => {
+  test("an exchange is timed from its arrival to its end, and to its first event if streamed", () => {
     const families = observed(answered, { ...answered, stream: false, firstEventAt: undefined })
     const served = { model: "a/m", provider: "p" }
     expect(valueAt(families, "trivium_first_token_seconds_sum", served)).toBeCloseTo(0.3)
@@ -88,7 +88,7 @@ describe("attempts", () => {
   const inARow = (families: ReturnType<typeof observed>, provider = "p") =>
     valueAt(families, "trivium_upstream_failures_in_a_row", { provider })
 
-  test("attempts are counted by what became of each", () => {
+  test("attempts are counted by their outcome", () => {
     const failedAttempts = [failedAttempt({ provider: "q" }), failedAttempt({ provider: "r" })]
     const families = observed({ ...answered, attempts: 3, failedAttempts })
     expect(result(families, "q", "upstream_unavailable")).toBe(1)
@@ -97,7 +97,7 @@ describe("attempts", () => {
     expect([inARow(families, "q"), inARow(families, "r"), inARow(families, "p")]).toEqual([1, 1, 0])
   })
 
-  test("attempts that fail in a row are counted until one is answered", () => {
+  test("consecutive failed attempts are counted until one is answered", () => {
     const failed = {
       ...answered,
       outcome: "failed",
@@ -110,13 +110,13 @@ describe("attempts", () => {
     expect(inARow(observed(failed, answered, failed))).toBe(1)
   })
 
-  test("attempts that broke off in the middle of a stream count as the provider's failures", () => {
+  test("attempts that break off in the middle of a stream count as failures of the provider", () => {
     const families = observed({ ...answered, outcome: "failed", error: down })
     expect(result(families, "p", "upstream_unavailable")).toBe(1)
     expect(inARow(families)).toBe(1)
   })
 
-  test("attempts that the caller left or spoilt say nothing of the provider's health", () => {
+  test("attempts that the caller ended or spoilt do not count against the provider's health", () => {
     const spoilt = { code: "invalid_parameter", owner: "caller" } as const
     const families = observed(
       { ...answered, outcome: "client-gone" },
@@ -129,7 +129,7 @@ describe("attempts", () => {
 })
 
 describe("the process", () => {
-  test("the process tells what is under way, its memory, its start and its version", () => {
+  test("the process reports its requests in flight, memory, start and version", () => {
     const families = observed()
     expect(valueAt(families, "trivium_in_flight")).toBe(7)
     expect(valueAt(families, "trivium_body_bytes_being_read")).toBe(1024)
@@ -140,7 +140,7 @@ describe("the process", () => {
     expect(valueAt(families, "trivium_build_info", { version: "1.2.3", runtime })).toBe(1)
   })
 
-  test("the process tells how late its event loop was", async () => {
+  test("the process reports the delay of its event loop", async () => {
     const metrics = new GatewayMetrics({ version: "0", inFlight: () => 0, bodyBytes: () => 0 })
     opened.push(metrics)
     const late = () => {

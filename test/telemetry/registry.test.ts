@@ -13,7 +13,7 @@ const hostile = fc.oneof(
 )
 
 describe("the text format", () => {
-  test("the text format says of each metric what it is, once, before its samples", () => {
+  test("the text format describes each metric once, before its samples", () => {
     const registry = new MetricRegistry()
     registry
       .counter("trivium_things_total", { help: "Things\nand \\ more.", labels: ["kind"] })
@@ -33,7 +33,7 @@ describe("the text format", () => {
     )
   })
 
-  test("a strict reader gets back every label value and count, whatever the values hold", () => {
+  test("a strict parser reads back every label value and count, for any values", () => {
     const pairs = fc.array(fc.tuple(hostile, hostile, fc.nat(1000)), { maxLength: 30 })
     fc.assert(
       fc.property(pairs, (added) => {
@@ -45,7 +45,7 @@ describe("the text format", () => {
           const key = JSON.stringify([one.toWellFormed(), two.toWellFormed()])
           expected.set(key, (expected.get(key) ?? 0) + count)
         }
-        // What leaves is bytes, and two texts may be the same bytes.
+        // The output is bytes, and two texts may be the same bytes.
         const text = Buffer.from(registry.write()).toString()
         const samples = parseExposition(text).get("trivium_x_total")?.samples ?? []
         const read = samples.map(({ labels: { one, two }, value }) => [JSON.stringify([one, two]), value] as const)
@@ -56,7 +56,7 @@ describe("the text format", () => {
     )
   })
 
-  test("a histogram's buckets are cumulative and hold all that was observed, whatever that is", () => {
+  test("a histogram's buckets are cumulative and hold every observation, for any values", () => {
     const bounds = fc.uniqueArray(fc.double({ min: 0.001, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 10 })
     fc.assert(
       fc.property(bounds, fc.array(fc.double()), (unsorted, values) => {
@@ -75,7 +75,7 @@ describe("the text format", () => {
     )
   })
 
-  test("the reader used here refuses what is not sound", () => {
+  test("the parser in these tests rejects malformed text", () => {
     const head = "# HELP trivium_a_total a\n# TYPE trivium_a_total counter\n"
     const histogram = "# HELP h h\n# TYPE h histogram\n"
     const unsound = [
@@ -98,7 +98,7 @@ describe("the text format", () => {
 })
 
 describe("series", () => {
-  test("beyond the limit, new sets of labels are counted as `other`, and how many were is told", () => {
+  test("new label sets beyond the limit are counted as `other`, and their number is reported", () => {
     const registry = new MetricRegistry({ maxSeries: 3 })
     const metric = registry.counter("trivium_x_total", { help: "x", labels: ["name"] })
     for (let turn = 0; turn < 10; turn++) metric.with({ name: `n${turn}` }).add()
@@ -113,14 +113,14 @@ describe("series", () => {
     expect(valueAt(families, "trivium_metric_series_folded_total", { metric: "trivium_x_total" })).toBe(7)
   })
 
-  test("a counter does not fall, and does not turn into something that is no number", () => {
+  test("a counter neither falls nor becomes NaN or infinite", () => {
     const registry = new MetricRegistry()
     const counter = registry.counter("trivium_x_total", { help: "x" }).with({})
     for (const amount of [5, -3, Number.NaN, Number.POSITIVE_INFINITY]) counter.add(amount)
     expect(valueAt(parseExposition(registry.write()), "trivium_x_total")).toBe(5)
   })
 
-  test("billionths are exact to the last digit", () => {
+  test("nano amounts are exact to the last digit", () => {
     const add = (amounts: readonly bigint[]) => {
       const registry = new MetricRegistry()
       const counter = registry.nanoCounter("trivium_usd_total", { help: "x" }).with({})

@@ -63,7 +63,7 @@ async function traced(): Promise<{ exchange: CollectedSpan; attempts: CollectedS
 }
 
 describe("an answered exchange", () => {
-  test("an answered exchange is a span with one child for its attempt, named as OpenTelemetry's conventions say", async () => {
+  test("an answered exchange is a span with one child for its attempt, named by OpenTelemetry's conventions", async () => {
     const usage = {
       prompt_tokens: 100,
       prompt_tokens_details: { cached_tokens: 30 },
@@ -122,7 +122,7 @@ describe("an answered exchange", () => {
     expect(BigInt(attempt?.startTimeUnixNano ?? 0)).toBeGreaterThanOrEqual(BigInt(exchange.startTimeUnixNano))
   })
 
-  test("an answered exchange that was streamed says so, and when its first event came", async () => {
+  test("a streamed exchange is marked so, with the time of its first event", async () => {
     upstream.script = streams(streamedWords("Hello there."))
     await (await gateway.chat({ ...ask, stream: true })).text()
     const { exchange, attempts } = await traced()
@@ -131,7 +131,7 @@ describe("an answered exchange", () => {
     expect(attempts[0]?.attributes["gen_ai.request.stream"]).toBe(true)
   })
 
-  test("an answered exchange reaches the collector with its headers; no header of a trace reaches the provider", async () => {
+  test("an answered exchange reaches the collector with its headers, and the provider gets no trace header", async () => {
     await (await gateway.chat(ask, withHeaders({ traceparent: `00-${"ab".repeat(16)}-${"cd".repeat(8)}-01` }))).text()
     await traced()
     expect(collector.requests[0]?.path).toBe("/v1/traces")
@@ -141,7 +141,7 @@ describe("an answered exchange", () => {
 })
 
 describe("attempts", () => {
-  test("attempts are a child each, with what became of it; the one that answered is last", async () => {
+  test("attempts are one child each, with their outcome, and the one that answered is last", async () => {
     upstream.script = (_, reply) => reply.json({ error: { message: "overloaded" } }, 503)
     await (await gateway.chat(ask)).text()
     const { exchange, attempts } = await traced()
@@ -162,7 +162,7 @@ describe("attempts", () => {
     expect(new Set(attempts.map(({ spanId }) => spanId)).size).toBe(2)
   })
 
-  test("attempts of another model leave the name that was asked for on the exchange", async () => {
+  test("attempts of another model leave the requested name on the exchange", async () => {
     const failing = (_: unknown, reply: { json(body: unknown, status: number): void }) => reply.json({}, 500)
     upstream.script = failing
     other.script = (request, reply) =>
@@ -189,7 +189,7 @@ describe("attempts", () => {
       "http.response.status_code": 503,
       "trivium.outcome": "failed",
     })
-    // Who broke the connection is asked again, after a pause; who limits us without saying for how long is not.
+    // A target that broke the connection is retried after a pause; one that limits the gateway without a delay is not.
     expect(attempts.map(({ attributes }) => attributes["error.type"])).toEqual([
       "upstream_unavailable",
       "upstream_rate_limited",
@@ -199,7 +199,7 @@ describe("attempts", () => {
     expect(exchange.attributes).not.toHaveProperty("gen_ai.response.model")
   })
 
-  test("attempts that break off in the middle of a stream fail, and the exchange with them", async () => {
+  test("attempts that break off in the middle of a stream fail, and so does the exchange", async () => {
     upstream.script = streamsThen([chunk({ role: "assistant", content: "Hel" })], (reply) => reply.cut("reset"))
     await (await gateway.chat({ ...ask, stream: true })).text()
     const { exchange, attempts } = await traced()
@@ -217,7 +217,7 @@ describe("attempts", () => {
   })
 })
 
-test("a request that is refused has a span without model, provider or attempt", async () => {
+test("a rejected request has a span without model, provider or attempt", async () => {
   expect((await gateway.chat({ ...ask, model: "made-up/by-caller" })).status).toBe(400)
   const { exchange, attempts } = await traced()
   expect(exchange.name).toBe("chat")
@@ -238,13 +238,13 @@ describe("the caller's traceparent", () => {
     expect(attempts[0]).toMatchObject({ traceId, parentSpanId: exchange.spanId })
   })
 
-  test("the caller's traceparent that is not sampled is not traced", async () => {
+  test("the caller's traceparent without the sampled flag is not traced", async () => {
     await (await gateway.chat(ask, withHeaders({ traceparent: `00-${traceId}-${parentId}-00` }))).text()
     await (await gateway.chat(ask, withHeaders({ traceparent: `00-${"1".repeat(32)}-${parentId}-01` }))).text()
     expect((await traced()).exchange.traceId).toBe("1".repeat(32))
   })
 
-  test("the caller's traceparent that is malformed counts for nothing", async () => {
+  test("a malformed traceparent of the caller is ignored", async () => {
     await (await gateway.chat(ask, withHeaders({ traceparent: `00-${traceId}-${parentId}` }))).text()
     const { exchange } = await traced()
     expect(exchange.traceId).not.toBe(traceId)
@@ -252,11 +252,11 @@ describe("the caller's traceparent", () => {
   })
 })
 
-describe("a gateway of another configuration", () => {
+describe("a gateway with another tracing configuration", () => {
   const started = (telemetry: string) =>
     InProcessGateway.start({ config: upstreamConfig(upstream.baseUrl, `telemetry: { ${telemetry} }`) })
 
-  test("traces the share that was asked for", async () => {
+  test("a gateway traces the configured share of requests", async () => {
     const none = started(`traces: "${collector.url}", sample: 0`)
     await (await none.chat(ask)).text()
     await none.stop()
@@ -268,7 +268,7 @@ describe("a gateway of another configuration", () => {
     expect(collector.exchanges.length).toBeWithin(10, 51)
   })
 
-  test("a gateway of another configuration sends what it has when it stops, streams that it ended too", async () => {
+  test("a gateway sends its waiting spans when it stops, also of streams that it ended", async () => {
     const stopping = started(`traces: "${collector.url}/v1/traces"`)
     upstream.script = streamsThen([chunk({ role: "assistant", content: "Hel" })], () => {})
     const answer = await stopping.chat({ ...ask, stream: true })
@@ -278,7 +278,7 @@ describe("a gateway of another configuration", () => {
     expect(collector.exchanges.map(({ attributes }) => attributes["error.type"])).toEqual(["shutting_down"])
   })
 
-  test("a gateway of another configuration serves as usual while its collector is dead, silent or refuses", async () => {
+  test("a gateway serves as usual while its collector is dead, silent or rejects", async () => {
     const silent = new OtlpCollector(() => new Promise<Response>(() => {}))
     const refusing = new OtlpCollector(() => new Response(null, { status: 429, headers: { "retry-after": "60" } }))
     for (const url of ["http://127.0.0.1:1", silent.url, refusing.url]) {

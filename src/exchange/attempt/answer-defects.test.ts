@@ -12,18 +12,18 @@ function requestWith(body: object) {
   return requestedFormat({ text, outline: outlined })
 }
 
-describe("the form asked for", () => {
+describe("the requested format", () => {
   test.each([
     { response_format: { type: "json_object" } },
     { response_format: { type: "json_schema", json_schema: { name: "x", schema: {} } } },
     { text: { format: { type: "json_schema", name: "x", schema: {} } } },
     { output_config: { format: { type: "json_schema", schema: {} } } },
     { generationConfig: { responseMimeType: "application/json" } },
-  ])("the form asked for is JSON in every protocol: %p", (body) => {
+  ])("the requested format is JSON in every protocol: %p", (body) => {
     expect(requestWith({ ...body, messages: [] })).toEqual({ tools: false, json: true })
   })
 
-  test("the form asked for is any where neither tools nor JSON stand in the request", () => {
+  test("a request without tools and without a JSON format has no requested format", () => {
     expect(requestWith({ messages: [{ content: '"type":"json' }], text: { verbosity: "low" } })).toBeUndefined()
     expect(requestWith({ tools: [] })).toEqual({ tools: true, json: false })
   })
@@ -34,7 +34,7 @@ const call = (name: string, more: object = {}): PartStart => ({
   ...more,
 })
 
-/** What is wrong with a stream of these parts, each of which is said letter by letter. */
+/** The defects of a stream of these parts, each sent letter by letter. */
 function faults(parts: readonly [PartStart, string][], { json = false, reason = "stop" as const } = {}): string[] {
   const transcript = new AnswerTranscript()
   const form = new StreamFormatCheck({ tools: true, json }, transcript)
@@ -50,7 +50,7 @@ function faults(parts: readonly [PartStart, string][], { json = false, reason = 
   return form.faults({ reason })
 }
 
-describe("arguments in a stream", () => {
+describe("streamed arguments", () => {
   test("streamed arguments are assigned to their own call, whatever surrounds them", () => {
     const text: [PartStart, string] = [{ kind: "text" }, "I call {"]
     expect(faults([text, [call("f"), '{"a": "x\\ny"}'], [call("g"), ""], text])).toEqual([])
@@ -63,16 +63,16 @@ describe("arguments in a stream", () => {
     expect(faults([text, [call("f"), "{}"], [call("g"), "7"]])).toEqual(["invalid-arguments"])
   })
 
-  test("of tools that take text, or that the provider runs itself, are not looked at", () => {
+  test("arguments of tools that take text or that the provider runs are not validated", () => {
     expect(faults([[call("f", { input: "text" }), "plain words"]])).toEqual([])
     expect(faults([[call("f", { runsAt: "provider" }), "{"]])).toEqual([])
   })
 
-  test("that were cut off by the length asked for are not the provider's fault", () => {
+  test("arguments that the output limit cut off are not a defect of the provider", () => {
     expect(faults([[call("f"), '{"a":']], { reason: "length" as never })).toEqual([])
   })
 
-  test("of calls that overlap are not judged", () => {
+  test("arguments of overlapping calls are not validated", () => {
     const transcript = new AnswerTranscript()
     const form = new StreamFormatCheck({ tools: true, json: false }, transcript)
     const delta = (part: number): StreamEvent => ({ type: "part-delta", candidate: 0, part, text: "{" })
@@ -85,7 +85,7 @@ describe("arguments in a stream", () => {
   })
 })
 
-test("JSON in a stream is looked at where it is all that was said", () => {
+test("streamed JSON is validated only if the answer has no tool call", () => {
   const json = { json: true }
   expect(faults([[{ kind: "text" }, '{"a": [1]}']], json)).toEqual([])
   expect(faults([[{ kind: "text" }, "```json\n{}\n```"]], json)).toEqual(["invalid-json"])
@@ -101,7 +101,7 @@ test("JSON in a stream is looked at where it is all that was said", () => {
   expect(faults([[{ kind: "text" }, "no"]])).toEqual([])
 })
 
-test("an answer is cut short where it ends for its length below what was asked for", () => {
+test("an answer is truncated if it stops for its length below the requested limit", () => {
   const truncated = (output: number | undefined, { most = undefined as number | undefined, reason = "length" } = {}) =>
     isTruncated(
       { reason: reason as "length" },

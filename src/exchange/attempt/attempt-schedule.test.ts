@@ -18,7 +18,7 @@ interface StagedSchedule {
   readonly limitMs?: number
 }
 
-/** In the middle of every chance, with a budget for so many retries. */
+/** A schedule with a random value of 0.5 and the given retry budget. */
 function staged({ targets = [], out = [], failing = [], budget = 99, limitMs = 60_000 }: StagedSchedule) {
   const clock = { now: 0, taken: 0 }
   const course = new AttemptSchedule({
@@ -34,7 +34,7 @@ function staged({ targets = [], out = [], failing = [], budget = 99, limitMs = 6
   })
   const fail = (failure: Partial<AttemptFailure> & { target: Target }) =>
     course.noteFailure({ kind: "server", tookMs: 10, ...failure })
-  /** Where it goes when everything fails in this way. */
+  /** The targets tried, and the pauses, if every attempt fails in this way. */
   const walk = (failure: Partial<AttemptFailure> = {}) => {
     const steps: [Target, number][] = []
     for (let step = course.next(); step; step = course.next()) {
@@ -47,13 +47,13 @@ function staged({ targets = [], out = [], failing = [], budget = 99, limitMs = 6
   return { course, clock, fail, walk }
 }
 
-describe("another place", () => {
-  test("another place is asked at once: another provider, and another account", () => {
+describe("another target", () => {
+  test("another provider or another account is tried without a pause", () => {
     const targets = [at(one), at(two), at(other)]
     expect(staged({ targets }).walk({ kind: "credential" })).toEqual(targets.map((target) => [target, 0]))
   })
 
-  test("another place is passed over where it went out since the plan was made, but for the last and for last resorts", () => {
+  test("a target that left rotation after planning is skipped, except the last one and last resorts", () => {
     const [first, second, last] = [at(one), at(two), at(other)]
     const targets = [first, second, last]
     expect(staged({ targets, out: [second, last] }).walk({ kind: "credential" })).toEqual([
@@ -64,7 +64,7 @@ describe("another place", () => {
     expect(staged({ targets: resorts, out: resorts }).walk({ kind: "credential" })).toHaveLength(3)
   })
 
-  test("that is another model at the same account waits where that failed, and not where it said no", () => {
+  test("another model at the same account is tried after a pause if the account failed, and at once if it rejected the request", () => {
     const targets = [at(one), at(one, "n"), at(one, "o")]
     expect(staged({ targets }).walk({ kind: "context" })).toEqual(targets.map((target) => [target, 0]))
     const waits = staged({ targets }).walk({ kind: "server", tookMs: 5000 })
@@ -72,8 +72,8 @@ describe("another place", () => {
   })
 })
 
-describe("the same place", () => {
-  test("the same place is asked up to three times, after pauses that double, and eight attempts are made in all", () => {
+describe("the same target", () => {
+  test("the same target is tried up to three times with doubling pauses, and eight attempts are made in all", () => {
     const targets = [at(one), at(other)]
     expect(
       staged({ targets })
@@ -84,7 +84,7 @@ describe("the same place", () => {
     expect(staged({ targets: many }).walk()).toHaveLength(8)
   })
 
-  test("the same place is not asked again where it is out, where it took long, or where asking again changes nothing", () => {
+  test("the same target is not retried if it is out of rotation, was slow, or would fail the same way", () => {
     const targets = [at(one), at(other)]
     expect(staged({ targets, out: targets.slice(0, 1) }).walk()).toHaveLength(3)
     expect(staged({ targets }).walk({ tookMs: 5000 })).toHaveLength(2)
@@ -93,7 +93,7 @@ describe("the same place", () => {
     }
   })
 
-  test("the same place that limits us is waited for where it says for how long, and that is short", () => {
+  test("a rate-limited target is retried only if it states a short wait", () => {
     const targets = [at(one)]
     const limited = { kind: "limited" as const }
     expect(staged({ targets, out: targets }).walk({ ...limited, retryAfterMs: 2000 })[1]).toEqual([at(one), 2125])
@@ -101,22 +101,22 @@ describe("the same place", () => {
     expect(staged({ targets }).walk(limited)).toHaveLength(1)
   })
 
-  test("the same place is not waited for beyond the time a request has", () => {
+  test("no retry starts after the time limit of the request", () => {
     const targets = [at(one), at(other)]
     expect(staged({ targets, limitMs: 124 }).walk()).toHaveLength(2)
     expect(staged({ targets, limitMs: 126 }).walk()).toHaveLength(3)
   })
 })
 
-describe("the budget", () => {
-  test("the budget is not drawn on by a first attempt, nor by a first move to who mostly answers", () => {
+describe("the retry budget", () => {
+  test("the first attempt and the first fallback to a healthy target do not draw on the retry budget", () => {
     const targets = [at(one), at(other)]
     expect(staged({ targets, budget: 0 }).walk()).toHaveLength(2)
     expect(staged({ targets, budget: 0, failing: targets.slice(1) }).walk()).toHaveLength(1)
     expect(staged({ targets: [at(one), at(two), at(other)], budget: 0 }).walk()).toHaveLength(2)
   })
 
-  test("the budget is drawn on once by every other", () => {
+  test("every later attempt draws on the retry budget once", () => {
     const { walk, clock } = staged({ targets: [at(one), at(other)] })
     expect(walk()).toHaveLength(6)
     expect(clock.taken).toBe(4)
@@ -124,7 +124,7 @@ describe("the budget", () => {
   })
 })
 
-test("whatever fails in whatever way, attempts are bounded, and all but two of them paid for", () => {
+test("attempts are bounded for every kind of failure, and all but two draw on the retry budget", () => {
   const targets = [at(one), at(two), at(other), at(one, "n"), at(other, "n")]
   const kinds = FAILURE_KINDS.filter(allowsFallback)
   const failures = fc.array(

@@ -17,7 +17,7 @@ const target = (protocol: string, provider: string) =>
     line: { streamUsage: "sent", baseUrl: "" },
   }) as unknown as Target
 
-test("a fault of ours on the way to a target is an attempt, and the next one that answers is another", async () => {
+test("a gateway fault on the way to a target is recorded as an attempt, and the next target answers as another", async () => {
   const record = newRecord("request", "route")
   const broken = {
     decodeRequest() {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { firstToAnswer, type HedgeContender } from "./hedge.ts"
 
-/** One that answers, or fails, after so many milliseconds of time that is told. */
+/** A contender that answers or fails after the given milliseconds. */
 interface ContenderScript {
   readonly name: string
   readonly afterMs: number
@@ -19,7 +19,7 @@ class ScriptedContender implements HedgeContender<string> {
       if (fails) throw new Error(name)
       return name
     })
-    // Who looks at it later finds it as it ended.
+    // A later reader still sees the rejection.
     this.answer.catch(() => {})
   }
 
@@ -57,13 +57,13 @@ const one = (afterMs: number, fails = false): ContenderScript => ({ name: "one",
 const two = (afterMs: number, fails = false): ContenderScript => ({ name: "two", afterMs, fails })
 
 describe("a second attempt", () => {
-  test("a second attempt is not begun where the first answers, or fails, in time", async () => {
+  test("a second attempt is not started if the first answers or fails in time", async () => {
     expect(await race(one(0), two(0), { hedgeMs: 500 })).toMatchObject({ won: "one", runners: [expect.anything()] })
     const failing = await race(one(0, true), two(0), { hedgeMs: 500 })
     expect(failing).toMatchObject({ won: undefined, failed: ["one"], runners: [expect.anything()] })
   })
 
-  test("a second attempt that answers before the first is taken; the first is let go, and what it says later dropped", async () => {
+  test("a second attempt that answers first wins, and the first is abandoned and its later answer dropped", async () => {
     const raced = await race(one(60), two(0))
     expect(raced).toMatchObject({ won: "two", failed: [] })
     expect(raced.outrun()).toEqual(["one"])
@@ -71,13 +71,13 @@ describe("a second attempt", () => {
     expect(raced.dropped).toEqual(["one"])
   })
 
-  test("a second attempt is let go where the first answers after all", async () => {
+  test("a second attempt is abandoned if the first answers after all", async () => {
     const raced = await race(one(30), two(100))
     expect(raced.won).toBe("one")
     expect(raced.outrun()).toEqual(["two"])
   })
 
-  test("answers for a first that fails, and the first for a second that fails", async () => {
+  test("either attempt answers if the other fails", async () => {
     expect(await race(one(20, true), two(40))).toMatchObject({ won: "two", failed: ["one"] })
     const second = await race(one(60), two(0, true))
     expect(second).toMatchObject({ won: "one", failed: ["two"] })
@@ -88,7 +88,7 @@ describe("a second attempt", () => {
     expect(await race(one(30, true), two(0, true))).toMatchObject({ won: undefined, failed: ["two", "one"] })
   })
 
-  test("a second attempt that ends all ends the first too", async () => {
+  test("a second attempt with a final failure ends the first as well", async () => {
     const raced = await race(one(80), two(0, true), { ends: "two" })
     expect(raced.won).toEqual(new Error("two"))
     expect(raced.outrun()).toEqual(["one"])

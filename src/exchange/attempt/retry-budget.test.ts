@@ -52,7 +52,7 @@ describe("retries", () => {
           const sum = (of: "attempts" | "retries") => recent.reduce((total, each) => total + each[of], 0)
           const most = Math.floor(0.1 * sum("attempts") + 30 + 1e-9)
           if (retries > 0) expect(sum("retries")).toBeLessThanOrEqual(most)
-          // Who was refused found nothing left.
+          // A retry was refused only if no budget was left.
           if (retries < wanted) expect(sum("retries")).toBeGreaterThanOrEqual(most)
         }
       }),

@@ -15,7 +15,7 @@ function counted(protocol: string, body: JsonObject) {
   return { ...shape, parts, tokens }
 }
 
-test("what is said is kept part by part, instructions first, and turns are counted with them", () => {
+test("countable text is kept part by part, instructions first, with the number of turns", () => {
   const { parts, turns, tokens } = counted("anthropic-messages", {
     system: "Be brief.",
     messages: [
@@ -32,7 +32,7 @@ test("what is said is kept part by part, instructions first, and turns are count
   expect({ parts, turns, tokens }).toEqual({ parts: ["Be brief.", "Hi", "there", "Hello."], turns: 3, tokens: 0 })
 })
 
-test("tools, calls and the form of the answer are told apart from what is said", () => {
+test("tools, calls and the response format are counted apart from the text", () => {
   const { parts, calls, tools, toolText, format } = counted("openai-chat", {
     messages: [
       { role: "user", content: "Rain?" },
@@ -54,7 +54,7 @@ test("tools, calls and the form of the answer are told apart from what is said",
   })
 })
 
-test("a picture is told by its size, and what is not there by nothing", () => {
+test("an inline image is counted by its size, and a linked image without one", () => {
   const source = { type: "base64", media_type: "image/png", data: PIXEL }
   const url = { type: "url", url: "https://example.com/a.png" }
   const content = [source, url].map((each) => ({ type: "image", source: each }))
@@ -66,7 +66,7 @@ test("a picture is told by its size, and what is not there by nothing", () => {
   expect(parts).toEqual([])
 })
 
-test("a thought that is sealed counts by its length", () => {
+test("a sealed thought counts by its length", () => {
   const thinking = { type: "thinking", thinking: "Hm.", signature: "s".repeat(300) }
   const messages = [{ role: "assistant", content: [thinking] }]
   expect(counted("anthropic-messages", { messages })).toMatchObject({ sealed: 300, parts: ["Hm."] })
@@ -79,7 +79,7 @@ test("a file in an unknown part counts as a file, not as text", () => {
   expect(parts).toEqual(['{"type":"document_url","document_url":""}'])
 })
 
-test("what is to be embedded is text, or tokens already", () => {
+test("embedding input is counted as text or as given tokens", () => {
   expect(textOfInput({ input: ["one", "two"] })).toEqual({ text: "one\ntwo", tokens: 0 })
   expect(textOfInput({ input: [[1, 2], [3]] })).toEqual({ text: "", tokens: 3 })
 })

@@ -47,24 +47,20 @@ function refusal({ free = null, left, prices = [DEAR], elsewhere = DEAR }: Funds
 
 test.each([
   ["no limit", {}, undefined],
-  ["something left", { free: 1n, left: 1n }, undefined],
+  ["funds left", { free: 1n, left: 1n }, undefined],
   ["an empty balance", { free: 0n }, "insufficient_balance"],
   ["a debt", { free: -1n }, "insufficient_balance"],
   ["an empty budget", { free: 1n, left: 0n }, "budget_exceeded"],
-  ["a budget that is overspent", { left: -1n }, "budget_exceeded"],
-  ["an empty balance where a model costs nothing", { free: 0n, prices: [DEAR, FREE] }, undefined],
-  ["an empty budget where a model costs nothing", { left: 0n, prices: [FREE] }, undefined],
-  ["a debt where a model costs nothing", { free: -1n, prices: [FREE] }, "insufficient_balance"],
+  ["an overspent budget", { left: -1n }, "budget_exceeded"],
+  ["an empty balance if a model is free", { free: 0n, prices: [DEAR, FREE] }, undefined],
+  ["an empty budget if a model is free", { left: 0n, prices: [FREE] }, undefined],
+  ["a debt if a model is free", { free: -1n, prices: [FREE] }, "insufficient_balance"],
+  ["an empty balance if no provider serves the free model", { free: 0n, elsewhere: FREE }, "insufficient_balance"],
   [
-    "an empty balance where nobody serves the model that costs nothing",
-    { free: 0n, elsewhere: FREE },
-    "insufficient_balance",
-  ],
-  [
-    "an empty balance where a model costs nothing at first",
+    "an empty balance if a model is free only below a tier",
     { free: 0n, prices: [{ input: "0", output: "0.0", tiers: [{ aboveInputTokens: 1, input: "1" }] }] },
     "insufficient_balance",
   ],
-] as const)("a caller with %s", (_, given, code) => {
+] as const)("a large body is checked against the funds of a caller with %s", (_, given, code) => {
   expect(refusal(given)).toBe(code)
 })

@@ -10,19 +10,19 @@ const request = {
 
 const body = (content: unknown) => JSON.stringify({ model: "a/b", messages: [{ role: "user", content }] })
 
-test("a small request is kept whole, and of it what is said is counted", () => {
+test("a small request is kept whole, and its text is counted", () => {
   const { share, countable } = sampleInput(body("Hello, you."), request)
   expect([share, countable()]).toMatchObject([1, { text: "Hello, you.", tokens: 0, shape: { turns: 1 } }])
 })
 
-test("of a large one as much is kept as tells how much there is", () => {
+test("a sample of a large request states its share of the whole", () => {
   const kept = sampleInput(body("word ".repeat(100_000)), request)
   const { text } = kept.countable()
   expect(text.length).toBe(32 * 1024)
   expect(text.length / kept.share).toBeCloseTo(500_060, -3)
 })
 
-test("files are counted by their number, wherever they stand", () => {
+test("files are counted by their number at any position", () => {
   const file = { type: "image_url", image_url: { url: `data:image/png;base64,${"iVBORw0K".repeat(20_000)}` } }
   const words = { type: "text", text: "What is this? ".repeat(5000) }
   for (const parts of [

@@ -12,7 +12,7 @@ const target = (kind: "chat" | "embedding" | "image" = "chat") =>
 
 const count = { input: 40, output: 7 }
 
-/** As it is where this much was counted here, and what of that had to be. */
+/** The measured usage, with `count` as the local count, and the parts that were counted. */
 async function spent(
   reported: Partial<ReportedUsage>,
   {
@@ -34,7 +34,7 @@ async function spent(
 }
 
 describe("usage", () => {
-  test("that was told is believed, zero too, and nothing is counted here", async () => {
+  test("reported usage is accepted, zero included, and nothing is counted locally", async () => {
     for (const usage of [
       { input: 9, cacheRead: 3, output: 4, reasoning: 2 },
       { input: 0, output: 0 },
@@ -43,7 +43,7 @@ describe("usage", () => {
     }
   })
 
-  test("that is missing is counted here", async () => {
+  test("missing usage is counted locally", async () => {
     expect(await spent({})).toEqual({
       usage: { input: 40, output: 7 },
       basis: "estimated",
@@ -51,7 +51,7 @@ describe("usage", () => {
     })
   })
 
-  test("that is told in part is counted in the other part", async () => {
+  test("only the missing part of a reported usage is counted locally", async () => {
     expect(await spent({ usage: { input: 9, cacheRead: 1 } })).toMatchObject({
       usage: { input: 9, cacheRead: 1, output: 7 },
       basis: "estimated",
@@ -60,7 +60,7 @@ describe("usage", () => {
     expect(await spent({ usage: { output: 5 } })).toMatchObject({ usage: { input: 40, output: 5 }, basis: "estimated" })
   })
 
-  test("that was told before the answer had ended is no less than that", async () => {
+  test("usage reported before the answer ended is raised to the local count", async () => {
     expect(await spent({ usage: { input: 9, output: 1 }, isAll: false })).toMatchObject({
       usage: { input: 9, output: 7 },
     })
@@ -69,11 +69,11 @@ describe("usage", () => {
     })
   })
 
-  test("none of whose counts is one is counted here, and suspect", async () => {
+  test("a usage report without any count is counted locally and marked suspect", async () => {
     expect(await spent({ usage: {} })).toMatchObject({ usage: { input: 40, output: 7 }, basis: "suspect" })
   })
 
-  test("beyond the window is counted here, and suspect", async () => {
+  test("usage beyond the context window is counted locally and marked suspect", async () => {
     expect(await spent({ usage: { input: 1e12, output: 4 } })).toEqual({
       ...{ usage: { input: 40, output: 4 }, basis: "suspect", counted: ["input"] },
     })
@@ -85,7 +85,7 @@ describe("usage", () => {
     })
   })
 
-  test("of a batch of texts is bounded by all of their windows together", async () => {
+  test("usage of a batch of texts is bounded by the sum of their windows", async () => {
     const embeds = { inputs: 60, hasTokens: false }
     expect(await spent({ usage: { input: 60_000 } }, { kind: "embedding", embeds })).toEqual({
       ...{ usage: { input: 60_000 }, basis: "reported", counted: [] },
@@ -93,7 +93,7 @@ describe("usage", () => {
     expect(await spent({ usage: { input: 60_001 } }, { kind: "embedding", embeds })).toMatchObject({ basis: "suspect" })
   })
 
-  test("beyond the window is charged as reported and marked where the provider runs tools of its own", async () => {
+  test("usage beyond the window is charged as reported and marked if the provider runs tools of its own", async () => {
     const usage = { input: 42_000, output: 5 }
     expect(await spent({ usage }, { runsTools: true })).toEqual({
       ...{ usage, exceedsWindow: true, basis: "reported", counted: [] },
@@ -102,7 +102,7 @@ describe("usage", () => {
     expect(await spent({ usage: { input: 1000, output: 5 } }, { runsTools: true })).not.toHaveProperty("exceedsWindow")
   })
 
-  test("of vectors has no output, and of images is counted by the image", async () => {
+  test("usage of embeddings has no output, and usage of images counts the images", async () => {
     expect(await spent({ usage: { input: 9 } }, { kind: "embedding" })).toMatchObject({
       usage: { input: 9 },
       basis: "reported",
@@ -122,7 +122,7 @@ describe("usage", () => {
     })
   })
 
-  test("whatever is told, what is charged is within what can be, and each count is one", async () => {
+  test("for any reported usage the charge is bounded and every count is a safe integer", async () => {
     const some = fc.oneof(fc.nat(3000), fc.constant(Number.MAX_SAFE_INTEGER))
     const usages = fc.record(
       { input: some, cacheRead: some, cacheWrite: some, output: some, reasoning: some },

@@ -10,7 +10,7 @@ import { computeExtension, computeHold } from "./request-hold.ts"
 
 const overruns = new LimitOverruns()
 
-/** A nano-USD for each token of output, and input for nothing. */
+/** One nano-USD per output token, and free input. */
 const OUTPUT_ALONE: Pricing = { input: "0", output: "0.001" }
 
 const target = (pricing: Pricing | undefined, rest: Partial<CatalogModel> = {}) =>
@@ -28,37 +28,41 @@ function held({ outputLimits = { candidates: 1 }, stream = false, targets, stric
   return computeHold(request, targets ?? [target(OUTPUT_ALONE)], { caller: { strictBalance }, overruns })
 }
 
-describe("what is held", () => {
+describe("the hold", () => {
   test.each<[string, HoldScenario, bigint]>([
-    ["of a whole answer, the limit", { outputLimits: { maxOutputTokens: 9000, candidates: 1 } }, 9000n],
-    ["of several answers, each one's", { outputLimits: { maxOutputTokens: 9000, candidates: 3 } }, 27_000n],
-    ["without a limit, what most answers have", {}, 4096n],
-    ["or what the model has, if less", { targets: [target(OUTPUT_ALONE, { maxOutputTokens: 50 })] }, 50n],
-    ["of a stream, the first step", { stream: true, outputLimits: { maxOutputTokens: 9000, candidates: 1 } }, 2048n],
-    ["of several streams, each one's", { stream: true, outputLimits: { candidates: 2 } }, 4096n],
-    ["of a short stream, its limit", { stream: true, outputLimits: { maxOutputTokens: 5, candidates: 1 } }, 5n],
+    ["the limit for a whole answer", { outputLimits: { maxOutputTokens: 9000, candidates: 1 } }, 9000n],
+    ["the sum of the limits for several answers", { outputLimits: { maxOutputTokens: 9000, candidates: 3 } }, 27_000n],
+    ["the usual output without a limit", {}, 4096n],
+    ["the model's maximum if that is less", { targets: [target(OUTPUT_ALONE, { maxOutputTokens: 50 })] }, 50n],
+    ["the first step for a stream", { stream: true, outputLimits: { maxOutputTokens: 9000, candidates: 1 } }, 2048n],
     [
-      "of a stream of a key that never owes, all of it",
+      "the sum of the first steps for several streamed candidates",
+      { stream: true, outputLimits: { candidates: 2 } },
+      4096n,
+    ],
+    ["the limit for a short stream", { stream: true, outputLimits: { maxOutputTokens: 5, candidates: 1 } }, 5n],
+    [
+      "the whole limit for a stream of a key with a strict balance",
       { stream: true, strictBalance: true, outputLimits: { maxOutputTokens: 9000, candidates: 1 } },
       9000n,
     ],
-    ["of one that sets no limit either, the model's", { stream: true, strictBalance: true }, 100_000n],
-    ["of vectors, no output", { targets: [target(OUTPUT_ALONE, { kind: "embedding" })] }, 0n],
+    ["the model's maximum for a strict balance without a limit", { stream: true, strictBalance: true }, 100_000n],
+    ["no output for embeddings", { targets: [target(OUTPUT_ALONE, { kind: "embedding" })] }, 0n],
     [
-      "of images, each one's",
+      "the sum of the prices for several images",
       { outputLimits: { candidates: 2 }, targets: [target({ perImage: "0.000000007" }, { kind: "image" })] },
       14n,
     ],
     [
-      "of several targets, the dearest's",
+      "that of the most expensive target",
       { targets: [target(OUTPUT_ALONE), target({ input: "0", output: "0.002" })] },
       8192n,
     ],
-  ])("what is held is %s", (_, request, nano) => {
+  ])("the hold is %s", (_, request, nano) => {
     expect(held(request).nano).toBe(nano)
   })
 
-  test("what is held is within what can be held, whatever is asked for", () => {
+  test("the hold stays within its bounds for any requested limit", () => {
     for (const outputLimits of [
       { maxOutputTokens: 1e300, candidates: 1 },
       { maxOutputTokens: Number.MAX_SAFE_INTEGER, candidates: Number.MAX_SAFE_INTEGER },
@@ -76,7 +80,7 @@ describe("what is held", () => {
     }
   })
 
-  test("targets without a price are not called, and a model that has none else is refused", () => {
+  test("targets without a price are not called, and a model without a priced target is rejected", () => {
     const priced = target(OUTPUT_ALONE)
     expect(held({ targets: [target(undefined), priced, target({ input: "1" })] }).targets).toEqual([priced])
     expect(() => held({ targets: [target(undefined)] })).toThrow(
@@ -84,7 +88,7 @@ describe("what is held", () => {
     )
   })
 
-  test("a stream's grows with it, up to its limit", () => {
+  test("the hold of a stream grows with it, up to its limit", () => {
     const hold = held({ stream: true, outputLimits: { maxOutputTokens: 5000, candidates: 1 } })
     const at = (length: number, heldOutput: number) =>
       computeExtension(hold, { target: target(OUTPUT_ALONE), length, leastOutput: length / 16, heldOutput })
@@ -95,7 +99,7 @@ describe("what is held", () => {
     expect(at(50_000, 5000)).toBeUndefined()
   })
 
-  test("a stream's grows beyond its limit with what a host delivers that does not keep to it", () => {
+  test("the hold of a stream grows beyond its limit if the host exceeds it", () => {
     const hold = held({ stream: true, outputLimits: { maxOutputTokens: 1, candidates: 1 } })
     const at = (length: number, heldOutput: number, leastOutput = length / 16) =>
       computeExtension(hold, { target: target(OUTPUT_ALONE), length, leastOutput, heldOutput })
@@ -105,7 +109,7 @@ describe("what is held", () => {
     expect(at(0, 1, 9000)).toEqual({ nano: 10_023n, outputTokens: 10_023, isDue: true })
   })
 
-  test("what is held is all that the model can put out, once its host was seen to exceed a limit", () => {
+  test("the hold covers the model's whole output once its host has exceeded a limit", () => {
     const known = new LimitOverruns()
     const account = { id: "loose" }
     const loose = { ...target(OUTPUT_ALONE), account, upstreamModel: "m" } as unknown as Target

@@ -28,25 +28,25 @@ function returned(parts: readonly ContentPart[]): readonly ContentPart[] | undef
 
 const withoutThoughts = (parts: readonly ContentPart[]) => parts.filter(({ kind }) => kind !== "reasoning")
 
-describe("thoughts that ride on a call", () => {
-  test("thoughts that ride on a call come back by a client that drops thoughts, before the call that they led to", () => {
+describe("thoughts carried on a call", () => {
+  test("thoughts carried on a call return through a client that drops thoughts, before their call", () => {
     const parts = [thought, call("1"), call("2")]
     expect(returned(withoutThoughts(answered(parts)))).toEqual(parts)
   })
 
-  test("thoughts that ride on a call leave the call its own seal", () => {
+  test("thoughts carried on a call leave the call its own seal", () => {
     const parts = [thought, { ...call("1"), sealed: own }]
     expect(returned(withoutThoughts(answered(parts)))).toEqual(parts)
   })
 
-  test("thoughts that ride on a call are not said twice where the client gives them back itself, sealed or not", () => {
+  test("thoughts carried on a call are not duplicated if the client returns them itself, sealed or not", () => {
     const parts = [thought, call("1")]
     expect(returned(answered(parts))).toEqual(parts)
     const { sealed: _, ...unsealed } = thought
     expect(returned([unsealed, ...withoutThoughts(answered(parts))])).toEqual(parts)
   })
 
-  test("ride on the end of a streamed call", () => {
+  test("thoughts of a stream are carried on the end of the call", () => {
     const { text, sealed, ...start } = thought
     const { arguments: _, ...calling } = call("1")
     const events: StreamEvent[] = [
@@ -68,7 +68,7 @@ describe("thoughts that ride on a call", () => {
     expect(returned(parts)).toEqual(parts)
   })
 
-  test("what a client wrote in their place is left out", () => {
+  test("a forged list of carried thoughts is dropped", () => {
     for (const data of [
       "",
       "{",

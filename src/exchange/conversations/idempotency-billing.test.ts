@@ -1,4 +1,4 @@
-// Repeats and the ledger together: whatever fails and whoever comes first, nobody pays twice and nothing runs for ever.
+// Idempotency and the ledger together: with any failure and in any order, a request is billed once and no claim stays.
 import { expect, test } from "bun:test"
 import { setImmediate } from "node:timers/promises"
 import fc from "fast-check"
@@ -11,7 +11,7 @@ import type { IdempotencyRegistry } from "./idempotency.ts"
 const NOON = Date.UTC(2026, 10, 15, 12)
 const CHARGE = 7n
 
-/** The same table, one of whose calls fails; undefined is none. */
+/** The same table with one failing call; undefined for none. */
 function failing(table: IdempotencyTable, at: number | undefined) {
   const seen = { calls: 0 }
   const entries = Object.entries(table).map(([name, call]) => [
@@ -28,12 +28,12 @@ interface ExchangeScenario {
   readonly ledger: Ledger
   readonly repeats: IdempotencyRegistry
   readonly input: ClaimInput
-  /** What it waits for between its steps. */
+  /** Awaited between the steps. */
   readonly pause?: () => Promise<unknown>
   readonly upstreamFails?: boolean
 }
 
-/** The story of one call as far as money and repeats are concerned; what its client is told. */
+/** Runs one call as far as money and idempotency are concerned; returns what its client receives. */
 async function exchange({
   ledger,
   repeats,
@@ -79,7 +79,7 @@ const claimInput = (requestId: string, keepsAnswer: boolean): ClaimInput => ({
 test.each([true, false])(
   "a store that fails at its n-th call leaves nothing running and bills once (kept: %p)",
   async (keeps) => {
-    /** Asks until the answer is known, as a client would: with the same idempotency key. */
+    /** Retries with the same idempotency key until the outcome is known, as a client would. */
     const insist = async (failsAt: number | undefined) => {
       const store = openMemory()
       const { table, seen } = failing(store.idempotency, failsAt)
@@ -104,17 +104,17 @@ test.each([true, false])(
   },
 )
 
-/** So many steps of those who wait for each other, whatever else goes on between them. */
+/** Runs the waiting calls step by step, in the scheduled order. */
 async function steps(scheduler: fc.Scheduler, count: number): Promise<void> {
   for (let step = 0; step < count; step++) {
     if (scheduler.count() > 0) await scheduler.waitOne()
-    // What is written in groups is written after a turn of the event loop.
+    // Grouped writes happen after a turn of the event loop.
     await setImmediate()
     await setImmediate()
   }
 }
 
-test("however repeats come among each other, with faults and a death, one of them is billed", async () => {
+test("repeated requests in any order, with faults and a crash, are billed once", async () => {
   const one = fc.record({ upstreamFails: fc.boolean(), keeps: fc.boolean() })
   const maybe = (count: number) => fc.option(fc.nat(count), { nil: undefined })
   const property = fc.asyncProperty(

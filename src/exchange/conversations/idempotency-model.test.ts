@@ -1,5 +1,5 @@
-// Whatever is asked, sent, answered and ended, in whatever order, with transactions that are undone, deaths and a clock
-// that goes on: repeats do as a plain model does.
+// The idempotency registry behaves as a plain model for any order of requests, answers, rollbacks, crashes and clock
+// steps.
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { GatewayError } from "../../canonical/gateway-error.ts"
@@ -19,14 +19,14 @@ interface ModelRow {
   readonly bodyHash: string
   readonly requestId: string
   readonly at: number
-  /** Undefined where it was not kept, or is not any more. */
+  /** Undefined if it was not stored, or was dropped. */
   answer: string | undefined
 }
 
 interface ModelClaim {
   readonly scope: string
   readonly input: ClaimInput
-  /** Undefined where it is not gathered, or not any more. */
+  /** Undefined if it is not buffered. */
   sent: string | undefined
   isAnswered: boolean
 }
@@ -57,7 +57,7 @@ class RegistryUnderTest {
   }
 }
 
-/** What `begin` comes to, in words. */
+/** The outcome of `begin` as text. */
 function expected(model: IdempotencyModel, scope: string, input: ClaimInput): string {
   const running = model.claims.find((claim) => claim.scope === scope)
   if (running) return running.input.bodyHash === input.bodyHash ? "idempotency_in_flight" : "idempotency_conflict"
@@ -96,7 +96,7 @@ class BeginCommand implements fc.Command<IdempotencyModel, RegistryUnderTest> {
   }
 }
 
-/** Something is done to one of the claims. */
+/** One step on one of the claims. */
 abstract class ClaimCommand implements fc.Command<IdempotencyModel, RegistryUnderTest> {
   constructor(protected readonly which: number) {}
 
@@ -311,7 +311,7 @@ const commands = fc.commands(
   { maxCommands: 120, size: "max" },
 )
 
-test("repeats do as the model does", () => {
+test("the idempotency registry behaves as its model", () => {
   fc.assert(
     fc.property(commands, (all) => {
       const store = openMemory()

@@ -23,7 +23,7 @@ beforeEach(() => {
 })
 afterEach(() => store.close())
 
-/** The process begins, or begins anew after it died. */
+/** Starts the registry on the store, as after a restart. */
 function start(more: Partial<RegistryOptions> = {}): IdempotencyRegistry {
   return registryOn(store.idempotency, { now: () => now, ...more })
 }
@@ -42,7 +42,7 @@ function answer(more: Partial<ClaimInput> = {}, text = "Hello."): void {
   claim.end()
 }
 
-/** The code a repeat is refused with, or what it is. */
+/** The error code of a refused repeat, or its outcome. */
 function outcome(more: Partial<ClaimInput> = {}): string {
   try {
     const begun = repeats.begin(claimInput({ requestId: "r2", ...more }))
@@ -55,8 +55,8 @@ function outcome(more: Partial<ClaimInput> = {}): string {
   }
 }
 
-describe("a repeat", () => {
-  test("while the first one runs is told to come again in a second", () => {
+describe("a repeated request", () => {
+  test("a repeat of a running request gets a retry delay of one second", () => {
     const claim = expectClaim(repeats.begin(claimInput()))
     expect(() => repeats.begin(claimInput({ requestId: "r2" }))).toThrow(
       expect.objectContaining({ code: "idempotency_in_flight", retryAfterMs: 1000, mayRetry: true }) as Error,
@@ -65,7 +65,7 @@ describe("a repeat", () => {
     expect(outcome()).toBe("runs")
   })
 
-  test("a repeat of an answered request gets the receipt and is asked not to retry", () => {
+  test("a repeat of an answered request gets the receipt and must not be retried", () => {
     answer()
     expect(() => repeats.begin(claimInput({ requestId: "r2" }))).toThrow(
       expect.objectContaining({
@@ -76,7 +76,7 @@ describe("a repeat", () => {
     )
   })
 
-  test("with another body is a conflict, while the first one runs and after", () => {
+  test("a repeat with another body is a conflict, while the first runs and after", () => {
     const claim = expectClaim(repeats.begin(claimInput()))
     expect(outcome({ bodyHash: "other" })).toBe("idempotency_conflict")
     claim.answered({ status: 200, contentType: JSON_TYPE })
@@ -85,7 +85,7 @@ describe("a repeat", () => {
     expect(() => repeats.begin(claimInput({ bodyHash: "other" }))).toThrow(/a different request, r1\. Use a new key/)
   })
 
-  test("with another API key, or another idempotency key, is no repeat", () => {
+  test("a request with another API key or another idempotency key is no repeat", () => {
     answer()
     expect(outcome({ keyId: "k2" })).toBe("runs")
     expect(outcome({ idempotencyKey: "Once" })).toBe("runs")
@@ -93,19 +93,19 @@ describe("a repeat", () => {
     expect(outcome({ keyId: "k 1", idempotencyKey: "once" })).toBe("runs")
   })
 
-  test("runs when the first one has ended without an answer", () => {
+  test("a repeat runs if the first ended without an answer", () => {
     expectClaim(repeats.begin(claimInput())).end()
     expect(outcome()).toBe("runs")
   })
 
-  test.each([199, 301, 400, 429, 503])("runs when the first one was answered with %p", (status) => {
+  test.each([199, 301, 400, 429, 503])("a repeat runs if the first was answered with %p", (status) => {
     const claim = expectClaim(repeats.begin(claimInput({ keepsAnswer: true })))
     claim.answered({ status, contentType: JSON_TYPE, last: bytes("no") })
     claim.end()
     expect(outcome({ keepsAnswer: true })).toBe("runs")
   })
 
-  test("runs again a day after the answer, and is billed and kept anew then", () => {
+  test("a repeat runs a day after the answer, and is billed and stored again", () => {
     answer({ keepsAnswer: true })
     now += DAY_MS - 1
     expect(outcome()).toBe("idempotency_replayed")
@@ -116,7 +116,7 @@ describe("a repeat", () => {
     expect(() => repeats.begin(claimInput({ keepsAnswer: true }))).toThrow("billed as r3")
   })
 
-  test("a repeat is still one after the clock was set back by an hour", () => {
+  test("a repeat is still recognised after the clock was set back by an hour", () => {
     answer()
     now -= 3_600_000
     expect(outcome()).toBe("idempotency_replayed")
@@ -142,7 +142,7 @@ describe("an idempotency key", () => {
     },
   )
 
-  test("an idempotency key is nowhere in the store, and neither is an answer as it was said", () => {
+  test("neither an idempotency key nor a readable answer is in the store", () => {
     const written: unknown[] = []
     const table = { ...store.idempotency, insert: (...row: unknown[]) => void written.push(...row) } as IdempotencyTable
     repeats = registryOn(table)
@@ -157,10 +157,10 @@ describe("an idempotency key", () => {
   })
 })
 
-describe("an answer that is kept", () => {
+describe("a stored answer", () => {
   const keeps = { keepsAnswer: true }
 
-  test("an answer that is kept is given again byte for byte, with what it was", () => {
+  test("a stored answer is replayed byte for byte, with its status and content type", () => {
     const all = Uint8Array.from({ length: 70_000 }, (_, at) => at % 256)
     const claim = expectClaim(repeats.begin(claimInput(keeps)))
     for (let at = 0; at < 60_000; at += 7_000) claim.sent(all.subarray(at, Math.min(at + 7_000, 60_000)))
@@ -177,7 +177,7 @@ describe("an answer that is kept", () => {
     expect(Buffer.from(body).equals(all)).toBe(true)
   })
 
-  test("an answer that is kept is what was said when it was sent, also where the sender uses its bytes again", () => {
+  test("a stored answer keeps the bytes as sent, even if the sender reuses its buffer", () => {
     const claim = expectClaim(repeats.begin(claimInput(keeps)))
     const reused = bytes("one ")
     claim.sent(reused)
@@ -193,26 +193,26 @@ describe("an answer that is kept", () => {
     expect(outcome(keeps)).toBe("r1: ")
   })
 
-  test("an answer that is kept is there after a restart", () => {
+  test("a stored answer survives a restart", () => {
     answer(keeps)
     repeats = start()
     expect(outcome(keeps)).toBe("r1: Hello.")
   })
 
-  test("an answer that is kept is not given to who keeps none any more, nor to who kept none then", () => {
+  test("a stored answer is replayed only if the key stores answers now and did so then", () => {
     answer(keeps)
     expect(outcome()).toBe("idempotency_replayed")
     answer({ idempotencyKey: "other" })
     expect(outcome({ ...keeps, idempotencyKey: "other" })).toBe("idempotency_replayed")
   })
 
-  test("an answer that is kept does not open with another secret, and is billed once all the same", () => {
+  test("a stored answer cannot be opened with another secret, and is still billed once", () => {
     answer(keeps)
     repeats = start({ open: () => undefined })
     expect(outcome(keeps)).toBe("idempotency_replayed")
   })
 
-  test("an answer that is kept does not open in another one's place", () => {
+  test("a stored answer cannot be opened under another key's id", () => {
     answer(keeps)
     answer({ ...keeps, keyId: "k2" }, "Secret of k2.")
     let last: Uint8Array | undefined
@@ -230,7 +230,7 @@ describe("an answer that is kept", () => {
     expect(outcome(keeps)).toBe("idempotency_replayed")
   })
 
-  test("an answer that is kept is not the half that a client got which left, and that is billed once too", () => {
+  test("the partial answer of a client that left is not stored, and is billed once", () => {
     const claim = expectClaim(repeats.begin(claimInput(keeps)))
     claim.sent(bytes("Hel"))
     claim.answered({ status: 200, contentType: JSON_TYPE, cutShort: true })
@@ -238,7 +238,7 @@ describe("an answer that is kept", () => {
     expect(outcome(keeps)).toBe("idempotency_replayed")
   })
 
-  test("an answer that is kept has at most a mebibyte, in one piece or in several", () => {
+  test("a stored answer has at most one mebibyte, in one piece or in several", () => {
     const MIB = 1024 * 1024
     const pieces: [sent: number[], last: number, isKept: boolean][] = [
       [[], MIB, true],
@@ -259,14 +259,14 @@ describe("an answer that is kept", () => {
     }
   })
 
-  test("an answer that is kept gives way to younger ones when there are too many bytes, and is billed once all the same", () => {
+  test("the oldest stored answers are dropped at the byte limit, and are still billed once", () => {
     repeats = start({ limits: { ofTenant: { rows: 99, answerBytes: 2 * (SEAL_BYTES + 6) } } })
     for (const idempotencyKey of ["1", "2", "3"]) answer({ ...keeps, idempotencyKey })
     const all = ["1", "2", "3"].map((idempotencyKey) => outcome({ ...keeps, idempotencyKey }))
     expect(all).toEqual(["idempotency_replayed", "r1: Hello.", "r1: Hello."])
   })
 
-  test("an answer that is kept is not gathered where too much is gathered already, until others have ended", () => {
+  test("an answer is not buffered for storage while too many bytes are buffered already", () => {
     repeats = start({ limits: { gatheredBytes: 10 } })
     const claims = ["1", "2"].map((idempotencyKey) =>
       expectClaim(repeats.begin(claimInput({ ...keeps, idempotencyKey }))),
@@ -300,18 +300,18 @@ test("a stream that exceeds the storage limit frees its memory for others", () =
   expect(outcome({ ...keeps, idempotencyKey: "short" })).toBe("r1: Hello.")
 })
 
-describe("what is remembered", () => {
+describe("stored idempotency keys", () => {
   const COUNT = 40
   const keys = Array.from({ length: COUNT }, (_, n) => `${n}`)
   const isThere = (idempotencyKey: string) => outcome({ idempotencyKey }) === "idempotency_replayed"
 
-  test("what is remembered are so many and no more: the oldest are forgotten", () => {
+  test("stored idempotency keys are bounded, and the oldest are dropped", () => {
     repeats = start({ limits: { ofTenant: { rows: 15, answerBytes: 1000 } } })
     for (const idempotencyKey of keys) answer({ idempotencyKey })
     expect(keys.filter(isThere)).toEqual(keys.slice(-15))
   })
 
-  test("of a tenant stays, however much others bring, while it is not the one that has most", () => {
+  test("a tenant's stored keys stay while another tenant has more", () => {
     const bounds = { rows: 10, answerBytes: 1000 }
     repeats = start({ limits: { ofTenant: bounds, ofAll: bounds } })
     const mine = { tenant: "small", keyId: "k9", keepsAnswer: true, idempotencyKey: "mine" }
@@ -321,7 +321,7 @@ describe("what is remembered", () => {
     expect(keys.filter(isThere)).toHaveLength(9)
   })
 
-  test("what is remembered goes a few at a time when it is a day old, as others come in", () => {
+  test("stored keys older than a day are dropped a few at a time as new ones arrive", () => {
     let left = 0
     const table: IdempotencyTable = {
       ...store.idempotency,
@@ -341,7 +341,7 @@ describe("what is remembered", () => {
   })
 })
 
-describe("when what settles it is undone", () => {
+describe("a settlement that is rolled back", () => {
   test("a settlement that is rolled back and retried stores the same answer", () => {
     const claim = expectClaim(repeats.begin(claimInput({ keepsAnswer: true })))
     claim.sent(bytes("Hel"))
@@ -356,7 +356,7 @@ describe("when what settles it is undone", () => {
     expect(outcome({ keepsAnswer: true })).toBe("r1: Hello.")
   })
 
-  test("for good, the key is free again", () => {
+  test("a settlement that is rolled back for good frees the idempotency key", () => {
     const claim = expectClaim(repeats.begin(claimInput()))
     const undone = () => {
       claim.answered({ status: 200, contentType: JSON_TYPE })
@@ -369,7 +369,7 @@ describe("when what settles it is undone", () => {
   })
 })
 
-test("a process that dies leaves nothing running", () => {
+test("a process that dies leaves no running claim", () => {
   expectClaim(repeats.begin(claimInput()))
   repeats = start()
   expect(outcome()).toBe("runs")

@@ -15,7 +15,7 @@ const thought = (data: string): ReasoningPart => ({
 })
 const call = (id: string): ContentPart => ({ kind: "tool-call", id, name: "f", arguments: "{}", runsAt: "client" })
 
-describe("a conversation with calls that returns", () => {
+describe("a returning conversation with tool calls", () => {
   const request = (parts: readonly ContentPart[]): ChatRequest => ({
     ...{ model: "a/b", instructions: [], tools: [], settings: {}, stream: false, routing: { fallback: [] } },
     turns: [{ role: "assistant", parts }],
@@ -32,27 +32,27 @@ describe("a conversation with calls that returns", () => {
   const sealed = (id: string) => ({ ...call(id), sealed: { mintedBy: "m", data: id } })
   const text: ContentPart = { kind: "text", text: "I look it up" }
 
-  test("a conversation with calls that returns has its thoughts before what was said, and the call its seal", () => {
+  test("a restored thought precedes the text, and the call gets its seal back", () => {
     expect(restored([text, call("1")], { 1: [thought("x")] })).toEqual([thought("x"), text, sealed("1")])
   })
 
-  test("a conversation with calls that returns has those between calls right before theirs", () => {
+  test("a restored thought between calls directly precedes its call", () => {
     const parts = [call("1"), call("2")]
     expect(restored(parts, { 1: [], 2: [thought("y")] })).toEqual([sealed("1"), thought("y"), sealed("2")])
   })
 
-  test("a conversation with calls that returns has no thought twice that the client told back without its seal", () => {
+  test("a thought that the client returns without its seal is not duplicated", () => {
     const bare: ContentPart = { kind: "reasoning", form: "full", text: "hm" }
     expect(restored([bare, text, call("1")], { 1: [thought("x")] })).toEqual([thought("x"), text, sealed("1")])
     expect(restored([bare, call("1")], {})).toEqual([bare, call("1")])
   })
 
-  test("a conversation with calls that returns has no thought twice that the client gave back with its seal", () => {
+  test("a thought that the client returns with its seal is not duplicated", () => {
     expect(restored([thought("x"), text, call("1")], { 1: [thought("x")] })).toEqual([thought("x"), text, sealed("1")])
   })
 })
 
-describe("a conversation with seals behind its texts that returns", () => {
+describe("a returning conversation with seals after its texts", () => {
   const hidden = (data: string, mintedBy = "m"): ReasoningPart => ({
     kind: "reasoning",
     form: "hidden",
@@ -82,7 +82,7 @@ describe("a conversation with seals behind its texts that returns", () => {
 
   const LONG = "An answer that is long enough to tell one conversation from another."
 
-  test("a conversation with seals behind its texts that returns has each behind the text it stood behind, however the client changed white space", () => {
+  test("each seal returns to the place after its text, however the client changed white space", () => {
     const words = fc.array(fc.stringMatching(/^[a-z.]{1,9}$/), { minLength: 1, maxLength: 12 })
     const spaces = fc.constantFrom(" ", "  ", "\n", " \n\t")
     fc.assert(
@@ -94,7 +94,7 @@ describe("a conversation with seals behind its texts that returns", () => {
     )
   })
 
-  test("a conversation with seals behind its texts that returns has none where another text, or a short one to another question, is told back", () => {
+  test("no seal returns after another text, or after a short text that answers another question", () => {
     const seals = answered([user("q")], [textPart("Yes."), hidden("x")])
     for (const turns of [
       [user("q"), assistant(textPart("No."))],
@@ -104,7 +104,7 @@ describe("a conversation with seals behind its texts that returns", () => {
     }
   })
 
-  test("a conversation with seals behind its texts that returns has it behind a long text though the client has changed the question", () => {
+  test("a seal returns after a long text even if the client changed the question", () => {
     const seals = answered([user("q")], [textPart(LONG), hidden("x")])
     expect(restored([user("q, edited"), assistant(textPart(LONG))], seals)[1]?.parts).toEqual([
       textPart(LONG),
@@ -112,13 +112,13 @@ describe("a conversation with seals behind its texts that returns", () => {
     ])
   })
 
-  test("a conversation with seals behind its texts that returns has it no second time where the client gave it back", () => {
+  test("a seal that the client returned itself is not duplicated", () => {
     const seals = answered([user("q")], [textPart(LONG), hidden("x")])
     const turns = [user("q"), assistant(textPart(LONG), hidden("x"))]
     expect(restored(turns, seals)).toEqual(turns)
   })
 
-  test("a conversation with seals behind its texts that returns has all of several, whether the client keeps texts apart or joins them", () => {
+  test("several seals all return, whether the client keeps the texts separate or joins them", () => {
     const parts = [textPart(LONG), hidden("x"), textPart("And more."), hidden("y")]
     const seals = answered([user("q")], parts)
     const whole = assistant(textPart(`${LONG}And more.`))
@@ -127,14 +127,14 @@ describe("a conversation with seals behind its texts that returns", () => {
     expect(restored([user("q"), apart], seals)[1]?.parts).toEqual(parts)
   })
 
-  test("a conversation with seals behind its texts that returns has only what its upstream has made", () => {
+  test("only seals of the target's own minter return", () => {
     const seals = answered([user("q")], [textPart(LONG), hidden("x", "another")])
     const turns = [user("q"), assistant(textPart(LONG))]
     expect(restored(turns, seals)).toEqual(turns)
     expect(restored(turns, seals, "another")[1]?.parts).toHaveLength(2)
   })
 
-  test("a conversation with seals behind its texts that returns has what stood before a call with the call, and what stood before all text nowhere", () => {
+  test("a seal before a call is stored with the call, and a seal before all text is not stored", () => {
     expect(answered([user("q")], [textPart(LONG), hidden("x"), call("1")]).lookup("t").texts.size).toBe(0)
     expect(answered([user("q")], [hidden("x"), textPart(LONG)]).lookup("t").texts.size).toBe(0)
   })

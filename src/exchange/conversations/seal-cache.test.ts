@@ -9,7 +9,7 @@ const thought = (data: string): ReasoningPart => ({
   sealed: { mintedBy: "m", data },
 })
 
-describe("kept seals", () => {
+describe("cached seals", () => {
   const calls = (seals: SealCache, tenant: string) => [...seals.lookup(tenant).calls.keys()]
   const texts = (seals: SealCache, tenant: string) => [...seals.lookup(tenant).texts.keys()]
 
@@ -69,7 +69,7 @@ describe("kept seals", () => {
     expect(texts(seals, "a")).toEqual(["l"])
   })
 
-  test("for another thread are those of the calls that a request names, and those of texts", () => {
+  test("a worker receives the seals of the calls that a request names, and the seals of texts", () => {
     const seals = new SealCache()
     for (const id of ["1", "2", "3", "4"]) seals.keep("a", id, { before: [] })
     seals.keepTrailing("a", ["k"], [])

@@ -18,7 +18,7 @@ beforeEach(() => {
 })
 afterEach(() => store.close())
 
-/** A protocol in which a request is `{"said"}`, and an answer too. */
+/** A protocol whose requests and answers are `{"said"}` objects. */
 const wording: ConversationCodec = {
   inputOf: ({ text }) => JSON.stringify(JSON.parse(text).said),
   continued: ({ text }, items) => JSON.stringify({ ...JSON.parse(text), items: JSON.parse(`[${items}]`) }),
@@ -69,7 +69,7 @@ interface TestTurn {
   readonly answer?: Json
 }
 
-/** Keeps a turn as an exchange does; its id, whether it was kept or not. */
+/** Stores a turn as an exchange does; returns its id, stored or not. */
 function keep(
   responses: StoredResponses,
   { tenant = "acme", message = "Hi", before = "", answer }: TestTurn = {},
@@ -94,7 +94,7 @@ function outcome(act: () => unknown): unknown {
 
 const GONE = "resource_not_found"
 
-describe("an item of a kept response", () => {
+describe("an item of a stored response", () => {
   const refer = (responses: StoredResponses, ids: readonly string[], tenant = "acme") =>
     outcome(() => {
       const references = ids.map((id, index) => ({ index: index + 1, id }))
@@ -102,7 +102,7 @@ describe("an item of a kept response", () => {
       return { items: JSON.parse(text).items, origin }
     })
 
-  test("an item of a kept response is put where a request names it by its id", () => {
+  test("an item of a stored response is inserted if a request names it by its id", () => {
     const responses = opened()
     keep(responses, { answer: { said: "one", ids: ["a", "b"], kept: true } })
     keep(responses, { answer: { said: "two", ids: ["c"], kept: true } })
@@ -117,7 +117,7 @@ describe("an item of a kept response", () => {
     })
   })
 
-  test("an item of a kept response is found by its own tenant alone, while its response is kept", () => {
+  test("an item of a stored response is found only by its own tenant, while the response is stored", () => {
     const responses = opened({ lifetimeMs: 100 })
     const id = keep(responses, { answer: { said: "one", ids: ["a"], kept: true } })
     keep(responses, { answer: { said: "two", ids: ["b"], kept: true } })
@@ -132,7 +132,7 @@ describe("an item of a kept response", () => {
   })
 })
 
-describe("a response", () => {
+describe("a stored response", () => {
   test("a stored response is found only by its own tenant", () => {
     const responses = opened()
     const id = keep(responses)
@@ -143,7 +143,7 @@ describe("a response", () => {
     expect(outcome(() => responses.remove(id, "globex"))).toBe(GONE)
   })
 
-  test("a response keeps the whole conversation it was made from, oldest first, whatever becomes of the rest", () => {
+  test("a stored response keeps its whole conversation, oldest first, after the earlier responses are deleted", () => {
     const responses = opened()
     const first = keep(responses, { message: "Grüß Gott" })
     const { items: before } = responses.conversation(first, "acme")
@@ -159,7 +159,7 @@ describe("a response", () => {
     )
   })
 
-  test("a response is sealed for its tenant and id: moved elsewhere, it does not open", () => {
+  test("a stored response is sealed for its tenant and id, and cannot be opened under another", () => {
     const responses = opened()
     const id = keep(responses)
     const row = store.responses.find("acme", id)
@@ -168,7 +168,7 @@ describe("a response", () => {
     expect(outcome(() => responses.find(id, "globex"))).toBe(GONE)
   })
 
-  test("a response is not kept where its answer says so, failed, was cut short, or cannot be read", () => {
+  test("a response is not stored if its answer forbids it, failed, was truncated, or cannot be read", () => {
     const responses = opened()
     const lasting = (answered: object, last = '{"kept":true}') => {
       const requestId = `0190-${String(++requests).padStart(24, "0")}`
@@ -192,7 +192,7 @@ describe("a response", () => {
     expect(lasting({}, '{"kept":true, oops')).toBe(GONE)
   })
 
-  test("a response is written in the ledger's transaction, or not at all", () => {
+  test("a response is stored in the ledger's transaction, or not at all", () => {
     const responses = opened()
     let id = ""
     const failing = () =>
@@ -204,7 +204,7 @@ describe("a response", () => {
     expect(outcome(() => responses.find(id, "acme"))).toBe(GONE)
   })
 
-  test("a response is gone after its time, and from the store with the next start or the next that comes", () => {
+  test("a stored response expires, and the next start or the next response deletes it", () => {
     const responses = opened({ lifetimeMs: 100 })
     const [first, second] = [keep(responses), keep(responses)]
     now += 99
@@ -218,8 +218,8 @@ describe("a response", () => {
   })
 })
 
-describe("there is room", () => {
-  test("for an answer as far as what was said leaves some", () => {
+describe("storage limits", () => {
+  test("an answer may be as large as the request leaves of the size limit", () => {
     const responses = opened({ responseBytes: 20 })
     const begun = (message: string, before = "") =>
       responses.begin({ tenant: "a", requestId: "r", request: requestText(message), before, originOf: () => undefined })
@@ -229,7 +229,7 @@ describe("there is room", () => {
     expect(begun("12345678", "1234567890")).toBeUndefined()
   })
 
-  test("for so much that is said in requests under way, and again when they are over", () => {
+  test("requests in flight share the memory limit and free it when they end", () => {
     const responses = opened({ gatheredBytes: 25 })
     const begin = () =>
       responses.begin({
@@ -250,7 +250,7 @@ describe("there is room", () => {
   })
 })
 
-/** What should be there, oldest first. */
+/** A response that the model expects, oldest first. */
 interface ModeledResponse {
   readonly tenant: string
   readonly id: string
@@ -258,7 +258,7 @@ interface ModeledResponse {
   readonly bytes: number
 }
 
-describe("whatever is kept, deleted and waited for", () => {
+describe("any sequence of storing, deleting and waiting", () => {
   const LIMITS = { lifetimeMs: 50, ofTenant: { rows: 4, bytes: 900 }, ofAll: { rows: 6, bytes: 1500 } }
   const TENANTS = ["acme", "globex", "initech"]
   const tenant = fc.constantFrom(...TENANTS)
@@ -268,7 +268,7 @@ describe("whatever is kept, deleted and waited for", () => {
     { weight: 1, arbitrary: fc.record({ does: fc.constant("wait" as const), ms: fc.nat(30) }) },
   )
 
-  /** As the bounds would have it, written as plainly as can be. */
+  /** The responses that the bounds leave, computed in the plainest way. */
   function bounded(known: readonly ModeledResponse[], newest: ModeledResponse): ModeledResponse[] {
     const within = (rows: readonly ModeledResponse[], { rows: most, bytes }: { rows: number; bytes: number }) =>
       rows.length <= most && rows.reduce((sum, each) => sum + each.bytes, 0) <= bytes
@@ -288,7 +288,7 @@ describe("whatever is kept, deleted and waited for", () => {
     return left
   }
 
-  test("exactly those are found that the bounds, the time and their tenants leave", () => {
+  test("exactly the responses within the bounds, their lifetime and their tenant are found", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         store.close()

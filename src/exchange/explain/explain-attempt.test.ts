@@ -22,7 +22,7 @@ const request = fc.record({
 
 const USD = /^\d+(\.\d{1,9})?$/
 
-test("the least is at most what is likely, and that at most the most, in decimal USD", () => {
+test("the least cost is at most the likely one, which is at most the highest, in decimal USD", () => {
   fc.assert(
     fc.property(request, ({ kind, pricing, text, ...outputLimits }) => {
       const stage = new StagedTable({ models: [modelOf("m", { a: { pricing } }, { kind })] })
@@ -42,7 +42,7 @@ test("the least is at most what is likely, and that at most the most, in decimal
   )
 })
 
-test("what has no price has no range", () => {
+test("a target without a price has no cost range", () => {
   const stage = new StagedTable({ models: [modelOf("m", { a: {} })] })
   const plan = stage.plan("m", { facts: { stream: false, inputTokens: 5, candidates: 1 } })
   const [attempt] = plan.attempts

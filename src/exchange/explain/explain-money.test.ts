@@ -34,7 +34,7 @@ const targets = fc.array(pricing, { minLength: 1, maxLength: 4 }).map((all) =>
   }),
 )
 
-describe("the output that can be paid for", () => {
+describe("the affordable output", () => {
   test("the affordable output is the largest that a hold covers at any target, to the token", () => {
     const money = fc.record({ targets, length: fc.nat(2000), leftNano: fc.bigInt(0n, 50_000_000n) })
     fc.assert(
@@ -50,7 +50,7 @@ describe("the output that can be paid for", () => {
     )
   })
 
-  test("the output that can be paid for is not limited where nothing is, or where it costs nothing", () => {
+  test("the affordable output is unlimited without a limit or if output is free", () => {
     const at = (output: string, leftNano: bigint | undefined) => {
       const target = { model: model("a/b"), pricing: { input: "0", output } } as unknown as Target
       return affordableOutput([target], { request: requestOf(5), leftNano })
@@ -62,7 +62,7 @@ describe("the output that can be paid for", () => {
   })
 })
 
-describe("money in an explanation", () => {
+describe("the money part of an explanation", () => {
   const target = { model: model("a/b"), pricing: { input: "0", output: "1" } } as unknown as Target
   const explain = ({ freeNano, budgetNano }: { freeNano?: bigint; budgetNano?: bigint }) => {
     const request = requestOf(100)
@@ -76,7 +76,7 @@ describe("money in an explanation", () => {
     })
   }
 
-  test("money in an explanation is the hold, and null where nothing limits", () => {
+  test("the money part shows the hold, and null if nothing limits the caller", () => {
     expect(explain({})).toEqual({
       shown: {
         held: "0.0001",
@@ -89,7 +89,7 @@ describe("money in an explanation", () => {
     })
   })
 
-  test("money in an explanation is the narrower of balance and budget, and what would refuse the request", () => {
+  test("the money part shows the narrower of balance and budget, and the error of a refused request", () => {
     const rich = explain({ freeNano: 100_000n, budgetNano: 700_000n })
     expect([rich.refusal, rich.shown.affordable_output_tokens]).toEqual([undefined, 100])
     expect(rich.shown.budgets).toEqual([{ of: "tenant", period: "week", limit: "0.0009", remaining: "0.0007" }])

@@ -26,7 +26,7 @@ describe("the input of a custom tool", () => {
     )
   })
 
-  test("the input of a custom tool is told as it comes", () => {
+  test("the input of a custom tool is passed on as it arrives", () => {
     const input = new CustomToolInput()
     expect(['{"in', 'put":"ab', "c\\", 'n"d', '"}'].map((piece) => input.push(piece))).toEqual([
       "",
@@ -37,7 +37,7 @@ describe("the input of a custom tool", () => {
     ])
   })
 
-  test("the input of a custom tool never holds half of a character that is written in two", () => {
+  test("the input of a custom tool never contains half of a surrogate pair", () => {
     const input = new CustomToolInput()
     expect(['{"input":"\\ud83d', "\\ude", '00!"}'].map((piece) => input.push(piece))).toEqual(["", "", "😀!"])
   })
@@ -49,7 +49,7 @@ describe("the input of a custom tool", () => {
     ['{"command": ["a"], "input": "x"}', "x"],
     [`*** Begin Patch\n${"x".repeat(100)}`, `*** Begin Patch\n${"x".repeat(100)}`],
     ['{"input":"cut off', "cut off"],
-  ])("of arguments that are not as asked for, %j, is %j", (args, input) => {
+  ])("arguments in an unexpected form, %j, become the input %j", (args, input) => {
     expect(read([args])).toBe(input)
   })
 })

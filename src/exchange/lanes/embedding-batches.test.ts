@@ -11,8 +11,8 @@ const input = fc.record({ text: fc.string({ maxLength: 30, unit: "grapheme" }), 
 const inputs = fc.array(input, { minLength: 1, maxLength: 40 })
 const limits = fc.record({ inputs: fc.integer({ min: 1, max: 10 }), tokens: fc.integer({ min: 1, max: 40 }) })
 
-describe("what is to be embedded", () => {
-  test("what is to be embedded is cut so that nothing is left out, doubled or moved, and every call is one its host takes", () => {
+describe("embedding input", () => {
+  test("embedding input is split without omission, duplication or reordering, within the limits of the host", () => {
     fc.assert(
       fc.property(inputs, limits, (all, most) => {
         const batches = splitIntoBatches({ inputs: all, endUser: "u" }, most)
@@ -24,14 +24,14 @@ describe("what is to be embedded", () => {
           const tokens = some.map(({ content }) =>
             likelyTokensOf(Buffer.byteLength("text" in content ? content.text : "")),
           )
-          // One alone may be too long; that is for its host to say.
+          // A single input may be too long; its host rejects it.
           if (some.length > 1) expect(tokens.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(most.tokens)
         }
       }),
     )
   })
 
-  test("what is to be embedded is cut no more than it must be", () => {
+  test("embedding input is split into as few calls as possible", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 50 }), (count, most) => {
         const all = Array.from({ length: count }, () => ({ content: { kind: "text", text: "x" } as const }))
@@ -41,8 +41,8 @@ describe("what is to be embedded", () => {
   })
 })
 
-describe("the answers of several calls", () => {
-  test("the answers of several calls are one: vectors in their order, what was used added up", () => {
+describe("the responses of several embedding calls", () => {
+  test("the responses of several embedding calls are joined: vectors in order, usage summed", () => {
     const one = { vectors: [[1], [2]], usage: { input: 5, audioInput: 1 } }
     expect(joinEmbeddingResponses([one, { vectors: [[3]], usage: { input: 7 } }])).toEqual({
       vectors: [[1], [2], [3]],
@@ -50,7 +50,7 @@ describe("the answers of several calls", () => {
     })
   })
 
-  test("the answers of several calls tell what was used only where all of them do", () => {
+  test("the joined response has usage only if every call reported it", () => {
     expect(joinEmbeddingResponses([{ vectors: [[1]], usage: { input: 5 } }, { vectors: [[2]] }])).toEqual({
       vectors: [[1], [2]],
     })

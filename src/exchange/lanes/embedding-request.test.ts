@@ -31,8 +31,8 @@ function refusal(inputs: readonly EmbeddingInput[], target: EmbeddingTarget): un
   }
 }
 
-describe("what is to be embedded", () => {
-  test("what is to be embedded is written call by call, and what is dropped in each of them is reported once, in the caller's words", () => {
+describe("an embedding request", () => {
+  test("an embedding request is encoded batch by batch, and a loss in every batch is reported once, by the caller's name for it", () => {
     const { batches, losses } = encodeEmbedding({ inputs: [text, text, text] }, targetWith("mapped"))
     expect(batches).toEqual([
       { body: { count: 2 }, inputs: 2 },
@@ -45,7 +45,7 @@ describe("what is to be embedded", () => {
     ] as typeof losses)
   })
 
-  test("what is to be embedded is refused in the caller's words where a setting cannot be told", () => {
+  test("an embedding setting that the host cannot express is rejected by the caller's name for it", () => {
     expect(refusal([text], targetWith("refused"))).toEqual([
       "unsupported_parameter",
       "outputDimensionality",
@@ -53,14 +53,14 @@ describe("what is to be embedded", () => {
     ])
   })
 
-  test("what is to be embedded is refused where tokens are told to who takes text alone", () => {
+  test("token ids are rejected if the host accepts only text", () => {
     const tokens: EmbeddingInput = { content: { kind: "tokens", tokens: [1] } }
     const message = "`requests[].content` holds token ids, and this model's provider accepts only text. Send the text."
     const expected = ["unsupported_parameter", "requests[].content", message]
     expect(refusal([text, tokens], targetWith("mapped"))).toEqual(expected)
   })
 
-  test("what is to be embedded is refused where it would take more calls than are made", () => {
+  test("an embedding request that needs too many calls is rejected", () => {
     const many = Array.from({ length: 4097 }, () => text)
     expect(refusal(many, targetWith("mapped"))).toEqual([
       "invalid_parameter",

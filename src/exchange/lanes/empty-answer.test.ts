@@ -19,25 +19,25 @@ function refusal(parts: readonly ContentPart[], finish: CandidateFinish = MALFOR
   }
 }
 
-describe("a whole answer that says nothing", () => {
+describe("a whole answer without content", () => {
   test("an empty answer with a vendor-specific stop reason is an error that names the reason", () => {
     expect(refusal([])).toContain("MALFORMED_FUNCTION_CALL")
     expect(refusal([thought, { kind: "text", text: "" }])).toContain("MALFORMED_FUNCTION_CALL")
   })
 
-  test("a whole answer that says nothing is one for its text, its call or a reason that clients know", () => {
+  test("a whole answer with text, a call or a known stop reason is not an error", () => {
     expect(refusal([{ kind: "text", text: "a" }])).toBeUndefined()
     expect(refusal([{ kind: "tool-call", id: "1", name: "f", arguments: "", runsAt: "client" }])).toBeUndefined()
     expect(refusal([], { reason: "stop" })).toBeUndefined()
     expect(refusal([], { reason: "filtered", word: "SAFETY" })).toBeUndefined()
   })
 
-  test("a whole answer that says nothing never repeats a reason that is no word", () => {
+  test("the error of an empty answer never repeats a malformed stop reason", () => {
     expect(refusal([], { reason: "other", word: "<script> secret" })).not.toContain("secret")
   })
 })
 
-describe("a streamed answer that says nothing", () => {
+describe("a streamed answer without content", () => {
   const start = (part: number, kind: "text" | "reasoning"): StreamEvent => ({
     type: "part-start",
     candidate: 0,
@@ -51,12 +51,12 @@ describe("a streamed answer that says nothing", () => {
     return events.map((event) => check.check(event).type)
   }
 
-  test("a streamed answer that says nothing ends in an error, also behind thoughts", () => {
+  test("a streamed answer without content ends in an error, even after thoughts", () => {
     expect(checked([end])).toEqual(["stream-error"])
     expect(checked([start(0, "reasoning"), say(0, "hm"), start(1, "text"), end]).at(-1)).toBe("stream-error")
   })
 
-  test("a streamed answer that says nothing is an answer with its first word", () => {
+  test("a streamed answer with any text is not an error", () => {
     const events = [start(0, "reasoning"), say(0, "hm"), start(1, "text"), say(1, "a"), end]
     expect(checked(events).at(-1)).toBe("candidate-end")
   })

@@ -21,7 +21,7 @@ function requestCalling(name: string, id = "call_1"): ChatRequest {
   }
 }
 
-test("a request whose names fit is left as it is", () => {
+test("a request whose names fit stays unchanged", () => {
   const request = requestCalling("look_up")
   expect(fitNames(request, pattern).request).toBe(request)
 })
@@ -34,21 +34,21 @@ test("a name that does not fit is replaced everywhere and restored in the answer
   expect(request).toEqual(requestCalling(sent))
 })
 
-test("an id that does not fit is the same one for a call and its result", () => {
+test("an id that does not fit is replaced alike in a call and in its result", () => {
   const { request } = fitNames(requestCalling("f", "fc/1|äöü"), pattern)
   const [call, result] = request.turns.flatMap(({ parts }) => parts)
   expect(call).toMatchObject({ id: expect.stringMatching(/^fc_1/) as unknown as string })
   expect(result).toMatchObject({ callId: (call as { id: string }).id })
 })
 
-test("an id becomes nine letters and digits where a host takes nothing else", () => {
+test("an id becomes nine letters and digits if the host accepts nothing else", () => {
   const nine = { ...pattern, callId: /^[a-zA-Z0-9]{9}$/ }
   const [call] = fitNames(requestCalling("f", "call_0123456789"), nine).request.turns[0]?.parts ?? []
   expect((call as { id: string }).id).toMatch(nine.callId)
 })
 
-describe("whatever the names are", () => {
-  test("they fit, stay apart and depend on nothing else in the request", () => {
+describe("fitted names", () => {
+  test("fitted names are valid, distinct and independent of the rest of the request", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (one, other) => {
         const fitted = (name: string) => fitNames(requestCalling(name, name), pattern).request.tools[0]?.name ?? ""

@@ -12,7 +12,7 @@ const ADDRESS = "https://images.example/a.png"
 
 type FetchMedia = (addresses: readonly string[]) => Promise<ReadonlyMap<string, InlineMedia>>
 
-/** What a caller who asks for bytes is answered where the host gives an address, and what is told as lost. */
+/** The answer to a caller that requests bytes from a host that returns a URL, and the reported losses. */
 async function bytesOf(fetchMedia: FetchMedia | undefined) {
   const body = { model: "a/b", prompt: "x", response_format: "b64_json" }
   const record: { losses?: readonly { path: string }[] } = {}
@@ -35,8 +35,8 @@ async function bytesOf(fetchMedia: FetchMedia | undefined) {
   return { data, images, lost: record.losses?.map(({ path }) => path) }
 }
 
-describe("bytes that a host gives only an address of", () => {
-  test("bytes that a host gives only an address of are fetched where that is allowed", async () => {
+describe("images of a host that returns only a URL", () => {
+  test("images of a host that returns only a URL are fetched if that is allowed", async () => {
     const requested: string[] = []
     const fetched = await bytesOf(async (addresses) => {
       requested.push(...addresses)
@@ -47,12 +47,9 @@ describe("bytes that a host gives only an address of", () => {
   })
 
   test.each<[string, FetchMedia | undefined]>([
-    ["nobody may fetch them", undefined],
-    ["they cannot be fetched", () => Promise.reject(new Error("gone"))],
-  ])(
-    "bytes that a host gives only an address of are told as an address, and as lost, where %s",
-    async (_, fetchMedia) => {
-      expect(await bytesOf(fetchMedia)).toEqual({ data: [{ url: ADDRESS }], images: 1, lost: ["response_format"] })
-    },
-  )
+    ["fetching is not allowed", undefined],
+    ["fetching fails", () => Promise.reject(new Error("gone"))],
+  ])("images of a host that returns only a URL stay a URL and are reported as a loss if %s", async (_, fetchMedia) => {
+    expect(await bytesOf(fetchMedia)).toEqual({ data: [{ url: ADDRESS }], images: 1, lost: ["response_format"] })
+  })
 })

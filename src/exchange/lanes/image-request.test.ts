@@ -38,8 +38,8 @@ function refusal(request: Partial<ImageRequest>): unknown {
   }
 }
 
-describe("what is to be drawn", () => {
-  test("what is to be drawn is asked for in as few calls as can be, and all of it", () => {
+describe("an image request", () => {
+  test("an image request is split into as few calls as possible, for all of its images", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 32 }), fc.integer({ min: 1, max: 12 }), (count, most) => {
         const counts = countsOf(count, most)
@@ -69,7 +69,7 @@ describe("what is to be drawn", () => {
   })
 })
 
-describe("what was drawn in several calls", () => {
+describe("the responses of several image calls", () => {
   const bucket = fc.option(fc.nat(1_000_000), { nil: undefined })
   const some = fc.record({ input: bucket, imageOutput: bucket, output: bucket }).map((usage): Usage => {
     return Object.fromEntries(Object.entries(usage).filter(([, count]) => count !== undefined))

@@ -1,7 +1,7 @@
-// Calls of remote servers' tools in a conversation, as each protocol's hosts are told of them.
+// Calls of remote servers' tools in a conversation, as each protocol's hosts receive them.
 import { describe, expect, test } from "bun:test"
-import { isObject, type JsonObject } from "../../canonical/json.ts"
-import { type TranslateOptions, translateFor } from "./translate-request.fixture.ts"
+import type { JsonObject } from "../../canonical/json.ts"
+import { type TranslatedBody, type TranslateOptions, translateFor } from "./translate-request.fixture.ts"
 
 const SERVER = { type: "url", url: "https://docs.example/mcp", name: "docs" }
 const SERVER_TOOL = { type: "mcp", server_label: "docs", server_url: SERVER.url, require_approval: "never" }
@@ -54,33 +54,31 @@ function translated(request: JsonObject, { lacksRemoteServers = false, ...option
 }
 
 /** The types of the blocks, message by message. */
-const blocksOf = (body: { messages: { role: string; content: string | { type: string }[] }[] }) =>
-  body.messages.map(({ role, content }) => [
-    role,
-    typeof content === "string" ? content : content.map(({ type }) => type),
-  ])
+const blocksOf = ({ messages: sent = [] }: TranslatedBody) =>
+  sent.map(({ role, content }) => [role, typeof content === "string" ? content : content.map(({ type }) => type)])
 
-describe("between the two protocols that have remote servers", () => {
-  test("a Messages history becomes items", () => {
+/** The blocks of one message. */
+function contentOf({ messages: sent = [] }: TranslatedBody, index: number): readonly JsonObject[] {
+  const content = sent[index]?.content
+  if (content === undefined || typeof content === "string") throw new Error(`message ${index} has no blocks`)
+  return content
+}
+
+describe("remote calls between the two protocols that have remote servers", () => {
+  test("a remote call in a Messages history becomes an item", () => {
     const { body, losses } = translated(messages({ mcp_servers: [SERVER] }), {
       from: "anthropic-messages",
       to: "openai-responses",
     })
-    expect(body.input.map(({ type }: JsonObject) => type)).toEqual([
-      "message",
-      "message",
-      "mcp_call",
-      "message",
-      "message",
-    ])
-    expect(body.input[2]).toEqual({
+    expect(body.input?.map(({ type }) => type)).toEqual(["message", "message", "mcp_call", "message", "message"])
+    expect(body.input?.[2]).toEqual({
       ...{ type: "mcp_call", id: "mcp_1", server_label: "docs", name: "find", arguments: '{"q":"bun"}' },
       output: "A runtime.",
     })
     expect(losses).toEqual([])
   })
 
-  test("an item becomes blocks", () => {
+  test("a remote call item becomes blocks in Messages", () => {
     const { body, losses } = translated(responses({ tools: [SERVER_TOOL] }), {
       from: "openai-responses",
       to: "anthropic-messages",
@@ -90,26 +88,26 @@ describe("between the two protocols that have remote servers", () => {
       ["assistant", ["mcp_tool_use", "mcp_tool_result", "text"]],
       ["user", "Thanks."],
     ])
-    expect(body.messages[1].content.slice(0, 2)).toEqual([remoteUse, remoteResult])
+    expect(contentOf(body, 1).slice(0, 2)).toEqual([remoteUse, remoteResult])
     expect(losses).toEqual([])
   })
 
-  test("a failure stays one", () => {
+  test("a failed remote call stays a failure", () => {
     const failed = { ...REMOTE_CALL, output: null, error: "no such page", status: "failed" }
     const { body } = translated(responses({ tools: [SERVER_TOOL], input: [{ role: "user", content: "Hi" }, failed] }), {
       from: "openai-responses",
       to: "anthropic-messages",
     })
-    expect(body.messages[1].content[1]).toMatchObject({ is_error: true, content: [{ text: "no such page" }] })
+    expect(contentOf(body, 1)[1]).toMatchObject({ is_error: true, content: [{ text: "no such page" }] })
   })
 
   test.each([
     ["anthropic-messages", messages({ mcp_servers: [SERVER] })],
     ["openai-responses", responses({ tools: [SERVER_TOOL] })],
-  ])("to %s itself it goes as it came", (protocol, body) => {
+  ])("a remote call to its own protocol, %s, stays unchanged", (protocol, body) => {
     const { body: sent, losses } = translated(body, { from: protocol, to: protocol })
     const turns = protocol === "openai-responses" ? "input" : "messages"
-    expect([sent[turns], losses]).toEqual([body[turns], []])
+    expect<unknown[]>([sent[turns], losses]).toEqual([body[turns], []])
   })
 })
 
@@ -119,8 +117,8 @@ const CLIENTS = [
   ["openai-responses", responses({ tools: [SERVER_TOOL] }), "input[1]"],
 ] as const
 
-describe.each(CLIENTS)("elsewhere, from %s", (from, request, at) => {
-  test.each(ELSEWHERE)("a call and its result are told to %s as those of a tool of the caller's", (to) => {
+describe.each(CLIENTS)("remote calls from %s to a protocol without remote servers", (from, request, at) => {
+  test.each(ELSEWHERE)("a remote call and its result reach %s as those of a client tool", (to) => {
     const { body, losses } = translated(request, { from, to })
     const text = JSON.stringify(body)
     expect(text).toContain("mcp__docs__find")
@@ -132,15 +130,15 @@ describe.each(CLIENTS)("elsewhere, from %s", (from, request, at) => {
   })
 })
 
-test("chat completions get the result right behind its call", () => {
+test("a chat completion has the result directly after its call", () => {
   const { body } = translated(messages(), { from: "anthropic-messages", to: "openai-chat" })
-  const [, question, found, answered] = body.messages
-  expect(question).toMatchObject({ content: "Let me see.", tool_calls: [{ function: { arguments: '{"q":"bun"}' } }] })
-  expect(found).toEqual({ role: "tool", tool_call_id: question.tool_calls[0].id, content: "A runtime." })
-  expect(answered).toEqual({ role: "assistant", content: "It is a runtime." })
+  const [, calling, result, answer] = body.messages ?? []
+  expect(calling).toMatchObject({ content: "Let me see.", tool_calls: [{ function: { arguments: '{"q":"bun"}' } }] })
+  expect(result).toEqual({ role: "tool", tool_call_id: calling?.tool_calls?.[0]?.id as string, content: "A runtime." })
+  expect(answer).toEqual({ role: "assistant", content: "It is a runtime." })
 })
 
-describe("a host of Messages without remote servers", () => {
+describe("a Messages host without remote servers", () => {
   const there = { to: "anthropic-messages", lacksRemoteServers: true } as const
 
   test.each(["anthropic-messages", "openai-responses"])(
@@ -157,17 +155,17 @@ describe("a host of Messages without remote servers", () => {
     },
   )
 
-  test("a host of Messages without remote servers is told them in words where no tool is declared, which it would refuse", () => {
+  test("a Messages host without remote servers receives remote calls as text if no tool is declared", () => {
     const { body, losses } = translated(messages({ mcp_servers: [SERVER] }), { from: "anthropic-messages", ...there })
     expect(blocksOf(body)[1]).toEqual(["assistant", ["text", "text", "text"]])
-    expect(body.messages[1].content[1].text).toBe(
+    expect(contentOf(body, 1)[1]?.text).toBe(
       'The tool find of the remote server docs was called with {"q":"bun"} and answered:\nA runtime.',
     )
-    expect(isObject(body) && body.mcp_servers).toBeUndefined()
+    expect(body.mcp_servers).toBeUndefined()
     expect(losses).toEqual(["messages[1].content[1] hint approximated", "mcp_servers[0] meaning dropped"])
   })
 
-  test("a host of Messages without remote servers is not told of servers, which are named", () => {
+  test("a Messages host without remote servers receives no server, and each is reported as a loss", () => {
     const toolset = { type: "mcp_toolset", mcp_server_name: "docs" }
     const request = {
       ...messages({ mcp_servers: [SERVER], tools: [toolset, FUNCTION] }),
@@ -178,7 +176,7 @@ describe("a host of Messages without remote servers", () => {
     expect(losses).toEqual(["tools[0] meaning dropped"])
   })
 
-  test("a host of Messages without remote servers is not told of servers of a form that is not known here either", () => {
+  test("a Messages host without remote servers receives no server of an unknown form either", () => {
     const request = {
       ...messages({ mcp_servers: [{ ...SERVER, newer: 1 }] }),
       messages: [{ role: "user", content: "Hi" }],
@@ -188,7 +186,7 @@ describe("a host of Messages without remote servers", () => {
   })
 
   test.each([{ type: "any" }, { type: "tool", name: "find" }])(
-    "a host of Messages without remote servers refuses a request that demands their tools: %j",
+    "a request that requires a remote tool is rejected for a Messages host without remote servers: %j",
     (choice) => {
       const request = messages({ mcp_servers: [SERVER], tool_choice: choice })
       expect(() => translated(request, { from: "anthropic-messages", ...there })).toThrow("`tool_choice` demands")
@@ -196,7 +194,7 @@ describe("a host of Messages without remote servers", () => {
   )
 })
 
-test("a call without a result, and a result without a call, are named as lost", () => {
+test("a call without a result and a result without a call are reported as losses", () => {
   const alone = (block: JsonObject) =>
     messages({
       messages: [
@@ -210,7 +208,7 @@ test("a call without a result, and a result without a call, are named as lost", 
   }
 })
 
-test("lists of a server's tools, and approvals, are left out and named", () => {
+test("lists of a server's tools and approvals are dropped and reported as losses", () => {
   const list = { type: "mcp_list_tools", id: "mcpl_1", server_label: "docs", tools: [] }
   const approval = { type: "mcp_approval_request", id: "mcpr_1", server_label: "docs", name: "find", arguments: "{}" }
   const { losses } = translated(responses({ input: [{ role: "user", content: "Hi" }, list, approval] }), {

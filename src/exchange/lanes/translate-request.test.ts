@@ -4,12 +4,12 @@ import { translateFor } from "./translate-request.fixture.ts"
 
 const HI = [{ role: "user", content: "Hi" }]
 
-describe("thoughts of Gemini", () => {
+describe("Gemini's thoughts", () => {
   const thinkingOf = (from: string, body: JsonObject) =>
     translateFor({ model: "a/b", ...body }, { from, to: "gemini-generate" }).body.generationConfig?.thinkingConfig
 
   test.each(["low", "medium", "high", "xhigh"])(
-    "thoughts of Gemini are told to chat clients that ask for effort %s",
+    "Gemini's thoughts are requested for chat clients with effort %s",
     (effort) => {
       expect(thinkingOf("openai-chat", { messages: HI, reasoning_effort: effort })).toMatchObject({
         includeThoughts: true,
@@ -21,7 +21,7 @@ describe("thoughts of Gemini", () => {
     { reasoning: { max_tokens: 2000 } },
     { thinking: { type: "enabled", budget_tokens: 2000 } },
     { thinking: { type: "adaptive" } },
-  ])("thoughts of Gemini are told to chat clients that ask for them by %j", (wish) => {
+  ])("Gemini's thoughts are requested for chat clients with %j", (wish) => {
     expect(thinkingOf("openai-chat", { messages: HI, ...wish })).toMatchObject({ includeThoughts: true })
   })
 
@@ -31,18 +31,18 @@ describe("thoughts of Gemini", () => {
     { reasoning: { enabled: false } },
     { thinking: { type: "disabled" } },
     {},
-  ])("thoughts of Gemini are not asked for by %j", (wish) => {
+  ])("Gemini's thoughts are not requested for chat clients with %j", (wish) => {
     expect(thinkingOf("openai-chat", { messages: HI, ...wish })?.includeThoughts).toBeUndefined()
   })
 
-  test("thoughts of Gemini are hidden from chat clients that exclude them", () => {
+  test("Gemini's thoughts are hidden from chat clients that exclude them", () => {
     const hidden = { effort: "high", exclude: true }
     expect(thinkingOf("openai-chat", { messages: HI, reasoning: hidden })).toMatchObject({ includeThoughts: false })
   })
 
-  test("thoughts of Gemini are told to Responses clients by their summary alone", () => {
+  test("Gemini's thoughts are requested for Responses clients only by their summary setting", () => {
     const thinkingFor = (reasoning: JsonObject) => thinkingOf("openai-responses", { input: "Hi", reasoning })
-    expect(thinkingFor({ effort: "high" }).includeThoughts).toBeUndefined()
+    expect(thinkingFor({ effort: "high" })?.includeThoughts).toBeUndefined()
     expect(thinkingFor({ effort: "high", summary: "auto" })).toMatchObject({ includeThoughts: true })
   })
 })

@@ -3,13 +3,13 @@ import fc from "fast-check"
 import { fromByteText } from "../../transport/json/byte-text.ts"
 import { AnswerTranscript } from "./answer-transcript.ts"
 
-/** A text as an event that passes unread holds it: between quotes, in UTF-8. */
+/** Adds a text as an unparsed event holds it: between quotes, in UTF-8. */
 function hearUnread(transcript: AnswerTranscript, text: string): void {
   const frame = Buffer.from(`{"text":${JSON.stringify(text)}}`)
   transcript.addUnread(frame, '{"text":"'.length, frame.length - '"}'.length)
 }
 
-test("what was said is the same, read or unread, in whichever pieces", () => {
+test("the transcript is the same for parsed and unparsed pieces of any size", () => {
   const piece = fc.record({ text: fc.string({ unit: "grapheme", maxLength: 40 }), isRead: fc.boolean() })
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
@@ -20,7 +20,7 @@ test("what was said is the same, read or unread, in whichever pieces", () => {
   )
 })
 
-test("candidates that speak in turn do not run into each other", () => {
+test("interleaved candidates are kept separate in the transcript", () => {
   const transcript = new AnswerTranscript()
   for (const [candidate, text] of [
     [1, "uno "],
@@ -32,7 +32,7 @@ test("candidates that speak in turn do not run into each other", () => {
   expect(transcript.whole().text).toBe("one two\nuno dos")
 })
 
-test("of more than is kept, the share is known", () => {
+test("a transcript beyond its size limit knows the share it kept", () => {
   const transcript = new AnswerTranscript()
   const unread = fromByteText("x".repeat(8 * 1024))
   for (let at = 0; at < 256; at++) transcript.addUnread(unread, 0, unread.length)

@@ -24,7 +24,7 @@ describe("bytes without content", () => {
     ["a finish", { type: "candidate-end", candidate: 0, finish: { reason: "stop" } as never }, true],
     ["something of one vendor's own", { type: "foreign", protocol: "x", value: {} }, true],
     ["usage", { type: "usage", usage: { input: 1 } as never }, false],
-  ])("bytes without content are counted anew after %s, if that is content", (_, event, isContent) => {
+  ])("the count of bytes without content restarts after %s, if that is content", (_, event, isContent) => {
     const bytes = new MeaninglessBytes()
     bytes.exceededBy(HALF)
     bytes.exceededBy(HALF)
@@ -32,12 +32,12 @@ describe("bytes without content", () => {
     expect(bytes.exceededBy(frame(1))).toBe(!isContent)
   })
 
-  test("a large event that is not understood counts as a few meaningless bytes", () => {
+  test("a large event of unknown form counts as a few meaningless bytes", () => {
     const bytes = new MeaninglessBytes()
     for (let event = 0; event < 100; event++) expect(bytes.exceededBy(frame(3_000_000, "{}"))).toBe(false)
   })
 
-  test("of signs of life for as long as a stream may last stay far below the bound", () => {
+  test("keep-alives for the longest allowed stream stay far below the bound", () => {
     const bytes = new MeaninglessBytes()
     const comment = { raw: ": STILL PROCESSING YOUR REQUEST\n\n", event: undefined, data: undefined, dataStart: -1 }
     for (let second = 0; second < 30 * 60; second++) expect(bytes.exceededBy(comment)).toBe(false)

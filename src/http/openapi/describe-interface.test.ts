@@ -1,4 +1,4 @@
-// The description against what it describes: the routes, and what each protocol's own checks take, read and refuse.
+// Compares the OpenAPI description with the routes and with each protocol's own checks of requests.
 import { describe, expect, test } from "bun:test"
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
@@ -44,13 +44,13 @@ function envelopeOf({ does, rest = "" }: RequestSample): RequestEnvelope {
   return { does, rest, query: "", headers: { "anthropic-version": "2023-06-01" } }
 }
 
-/** The members at the top that a schema names. */
+/** The top-level members of a schema. */
 function membersOf({ properties, anyOf }: JsonObject): string[] {
   const inner = Array.isArray(anyOf) ? anyOf.filter(isObject).flatMap(membersOf) : []
   return [...new Set([...Object.keys(isObject(properties) ? properties : {}), ...inner])]
 }
 
-/** The members at the top that the checks look at. */
+/** The top-level members that the checks read. */
 function membersRead(sample: RequestSample): string[] {
   const read = new Set<string>()
   const body = new Proxy(sample.body, {
@@ -65,7 +65,7 @@ function membersRead(sample: RequestSample): string[] {
 
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** The body with each of its values in turn left out, or something else in its place. */
+/** The body with each of its values in turn omitted or replaced. */
 function* changed(value: Json, others: readonly Json[]): Generator<Json | undefined> {
   yield undefined
   yield* others
@@ -81,13 +81,13 @@ function* changed(value: Json, others: readonly Json[]): Generator<Json | undefi
   }
 }
 
-/** What the checks themselves say that a value may be, in its place. */
+/** The words that the checks' own messages name as allowed values. */
 function wordsOf(sample: RequestSample): string[] {
   const bodies = [...changed(sample.body, VALUES)].filter(isObject)
   return [...new Set(bodies.flatMap((body) => refusal(sample, body)?.match(/\w+/g) ?? []))]
 }
 
-test("every route of every protocol is described, and something is said of it", () => {
+test("every route of every protocol is described in words", () => {
   const operations = Object.entries(described.paths as Record<string, Record<string, JsonObject>>).flatMap(
     ([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ path, method, told: operation })),
   )
@@ -105,7 +105,7 @@ test("every route of every protocol is described, and something is said of it", 
   }
 })
 
-test("a protocol has one endpoint for each thing it does, so that its paths are spellings of one another", () => {
+test("a protocol has one endpoint per operation, so its paths are spellings of one another", () => {
   for (const { id, endpoints } of protocols) {
     const done = endpoints.map(({ method, does }) => `${id} ${method} ${does}`)
     expect(done).toEqual([...new Set(done)])
@@ -115,14 +115,14 @@ test("a protocol has one endpoint for each thing it does, so that its paths are 
 describe.each(SAMPLES)("$name", (sample) => {
   const schema = schemaOf(sample)
 
-  test("is taken, and uses every member described", () => {
+  test("the sample body is accepted and uses every described member", () => {
     expect(refusal(sample, sample.body)).toBeUndefined()
     expect(violations(sample.body, schema, described)).toEqual([])
     const used = [...Object.keys(sample.body), ...(sample.otherForm ?? [])]
     expect(membersOf(schema).filter((name) => !used.includes(name))).toEqual([])
   })
 
-  test("has every member described that is looked at, and no other", () => {
+  test("exactly the members that the gateway reads are described", () => {
     const { refused } = BODIES[sample.protocol]
     const known = membersOf(schema)
     const spelled = new Set([...known, ...known.map(snake), ...refused])
@@ -132,7 +132,7 @@ describe.each(SAMPLES)("$name", (sample) => {
     expect(known.filter((name) => !read.includes(name) && !others.includes(name))).toEqual([])
   })
 
-  test("is described as taken exactly where it is taken", () => {
+  test("a body is valid by its description exactly if the gateway accepts it", () => {
     let taken = 0
     let count = 0
     for (const body of changed(sample.body, [...VALUES, ...wordsOf(sample)])) {
@@ -147,42 +147,45 @@ describe.each(SAMPLES)("$name", (sample) => {
     expect(count - taken).toBeGreaterThan(10)
   })
 
-  test("may not hold what is refused", () => {
+  test("every member listed as refused is rejected", () => {
     for (const name of BODIES[sample.protocol].refused) {
       expect([name, refusal(sample, { ...sample.body, [name]: "x" })]).not.toEqual([name, undefined])
     }
   })
 })
 
-test.each(SAMPLES)("$name: a list of models is described as taken exactly where it is taken", (sample) => {
-  const { provider: _, ...body } = sample.body
-  for (const name of ["models", "fallbacks"]) {
-    const lists = [
-      ["a/b"],
-      ["a", "b", "c", "d", "e"],
-      ["1", "2", "3", "4", "5", "6"],
-      [""],
-      [{ model: "x" }],
-      ...VALUES,
-    ]
-    for (const list of lists) {
-      const { model: __, ...unnamed } = body
-      for (const each of [body, unnamed]) {
-        const listed = { ...each, [name]: list }
-        const message = refusal(sample, listed)
-        const broken = violations(listed, schemaOf(sample), described)
-        if ((message === undefined) !== (broken.length === 0)) expect({ listed, said: message, broken }).toBeUndefined()
+test.each(SAMPLES)(
+  "$name: a list of models is valid by its description exactly if the gateway accepts it",
+  (sample) => {
+    const { provider: _, ...body } = sample.body
+    for (const name of ["models", "fallbacks"]) {
+      const lists = [
+        ["a/b"],
+        ["a", "b", "c", "d", "e"],
+        ["1", "2", "3", "4", "5", "6"],
+        [""],
+        [{ model: "x" }],
+        ...VALUES,
+      ]
+      for (const list of lists) {
+        const { model: __, ...unnamed } = body
+        for (const each of [body, unnamed]) {
+          const listed = { ...each, [name]: list }
+          const message = refusal(sample, listed)
+          const broken = violations(listed, schemaOf(sample), described)
+          if ((message === undefined) !== (broken.length === 0)) expect({ listed, message, broken }).toBeUndefined()
+        }
       }
     }
-  }
-})
+  },
+)
 
-test("every protocol has a sample of its body", () => {
+test("every protocol has a sample body", () => {
   const sampled = new Set<string>(SAMPLES.map(({ protocol }) => protocol))
   expect([...sampled].sort()).toEqual(Object.keys(BODIES).sort())
 })
 
-test("the routing extension is described with every member it has", () => {
+test("every member of the routing extension is described", () => {
   const [sample] = SAMPLES
   if (!sample) throw new Error("there are samples")
   const message = refusal(sample, { ...sample.body, provider: { unheard_of: 1 } }) ?? ""
@@ -223,7 +226,7 @@ test.each(listings)("$id: every parameter of its listing is described", ({ id, l
   expect(undocumented.sort()).toEqual([...parameters].sort())
 })
 
-test.each([...protocols])("$id: errors are told in the shape described", (protocol) => {
+test.each([...protocols])("$id: errors have the described shape", (protocol) => {
   const attempts = [{ model: "a/b", provider: "c", status: 503, reason: "x" }]
   const shape = errorSchemas[errorShapeOf(protocol.id)] as JsonObject
   const closed = (schema: JsonObject): JsonObject => ({
@@ -242,7 +245,7 @@ test.each([...protocols])("$id: errors are told in the shape described", (protoc
   }
 })
 
-test("a route that nothing is said of is told as what it is", () => {
+test("a route without a description is named by its method and path", () => {
   const [route] = protocolRoutes(openaiChat, {} as ExchangeDeps)
   if (!route) throw new Error("there are routes")
   const { does: _, ...undescribed } = route

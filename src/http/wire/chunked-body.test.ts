@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { ChunkedBody, ChunkFault } from "./chunked-body.ts"
 
-/** Reads text in pieces that end at these places; what it was, and what was left behind it. */
+/** Reads text in pieces that end at these offsets; returns the data and the rest after it. */
 function read(text: string, cuts: readonly number[] = []): { data: string; rest: string; isComplete: boolean } {
   const body = new ChunkedBody()
   const bytes = Buffer.from(text, "latin1")
@@ -27,7 +27,7 @@ const trailer = fc
   .tuple(fc.stringMatching(/^[A-Za-z-]{1,12}$/), fc.stringMatching(/^[ -~]{0,20}$/))
   .map(([name, value]) => `${name}: ${value}\r\n`)
 
-test("data, extensions and trailers are told apart, wherever the bytes are cut", () => {
+test("data, extensions and trailers are separated at any cut of the bytes", () => {
   const extension = fc.constantFrom("", ";a", ';a="b c"', " ; a=1;b")
   const chunks = fc.array(fc.tuple(fc.stringMatching(/^[\r\n -~]{1,40}$/), extension), { maxLength: 6 })
   fc.assert(
@@ -40,7 +40,7 @@ test("data, extensions and trailers are told apart, wherever the bytes are cut",
   )
 })
 
-describe("framing that could be read in two ways is refused, wherever it is cut", () => {
+describe("ambiguous framing", () => {
   test.each([
     ["a size in 0x", "0x2\r\nhi\r\n0\r\n\r\n"],
     ["a negative size", "-2\r\nhi\r\n0\r\n\r\n"],
@@ -49,7 +49,7 @@ describe("framing that could be read in two ways is refused, wherever it is cut"
     ["a size of nine digits", "000000002\r\nhi\r\n0\r\n\r\n"],
     ["a line that ends in a bare line feed", "2\nhi\r\n0\r\n\r\n"],
     ["data longer than its size", "2\r\nhid\r\n0\r\n\r\n"],
-    ["no line end behind the data", "2\r\nhi0\r\n\r\n"],
+    ["no line end after the data", "2\r\nhi0\r\n\r\n"],
     ["a control character in an extension", "2;a\u0001\r\nhi\r\n0\r\n\r\n"],
     ["a carriage return in an extension", "2;a\rb\r\nhi\r\n0\r\n\r\n"],
     ["an extension without end", `2;${"a".repeat(300)}`],
@@ -58,7 +58,7 @@ describe("framing that could be read in two ways is refused, wherever it is cut"
     ["a trailer with a space before its colon", "2\r\nhi\r\n0\r\nX : a\r\n\r\n"],
     ["trailers without end", `0\r\n${`X: ${"a".repeat(1000)}\r\n`.repeat(10)}`],
     ["a trailer without end", `0\r\nX: ${"a".repeat(10_000)}`],
-  ])("%s", (_, text) => {
+  ])("ambiguous framing is rejected: %s", (_, text) => {
     for (let cut = 0; cut < Math.min(text.length, 40); cut++) expect(() => read(text, [cut])).toThrow(ChunkFault)
   })
 })

@@ -11,7 +11,7 @@ class TestWaiter implements ListWaiter<TestWaiter> {
   constructor(readonly name: number) {}
 }
 
-test("lists hold each waiter once, in the order they came, whatever moves between them", () => {
+test("lists hold each waiter once, in order of arrival, after any moves between them", () => {
   const step = fc.record({
     who: fc.nat(5),
     act: fc.constantFrom("one", "other", "leave", "expire"),

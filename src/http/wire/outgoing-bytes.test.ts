@@ -33,7 +33,7 @@ test("bytes leave in order and once, however few the kernel takes at a time", ()
   )
 })
 
-test("a connection that takes nothing any more is given nothing more to keep", () => {
+test("a connection that accepts no more bytes gets none to keep", () => {
   const output = new OutgoingBytes({ write: () => -1 })
   expect([output.write("abc"), output.isFlushed]).toEqual([false, true])
 })

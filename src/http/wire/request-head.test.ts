@@ -16,8 +16,8 @@ function status(...lines: string[]): number | undefined {
 const GET = "GET /v1/models HTTP/1.1"
 const HOST = "Host: g"
 
-describe("a head", () => {
-  test("a head has its parts told apart", () => {
+describe("a request head", () => {
+  test("a request head is split into its parts", () => {
     const head = parsed(
       "POST /v1/a?b=c&d HTTP/1.1",
       HOST,
@@ -46,11 +46,11 @@ describe("a head", () => {
     ["http://other?a", "/?a"],
     ["/v1/../admin", "/v1/../admin"],
     ["//double", "//double"],
-  ])("a head keeps the path of %s as it was sent", (target, path) => {
+  ])("a request head keeps the path of %s as sent", (target, path) => {
     expect(parsed(`GET ${target} HTTP/1.1`, HOST).target).toBe(path)
   })
 
-  test("a head keeps every byte of a value that is no blank", () => {
+  test("a request head keeps every byte of a value except surrounding blanks", () => {
     expect(parsed(GET, HOST, "X: \u00a0\u00fc\u0085").headers.get("x")).toBe("\u00a0\u00fc\u0085")
   })
 
@@ -63,27 +63,27 @@ describe("a head", () => {
     [false, "1.0", []],
     [true, "1.0", ["Connection: Keep-Alive"]],
     [false, "1.0", ["Connection: keep-alive, close"]],
-  ])("a head keeps the connection (%p) over HTTP/%s with %j", (keepsAlive, version, lines) => {
+  ])("a request head keeps the connection (%p) over HTTP/%s with %j", (keepsAlive, version, lines) => {
     expect(parsed(`GET / HTTP/${version}`, HOST, ...lines).keepsAlive).toBe(keepsAlive)
   })
 
-  test("a head says how long its body is", () => {
+  test("a request head states the length of its body", () => {
     expect(parsed(GET, HOST).bodyLength).toBe(0)
     expect(parsed(GET, HOST, "Content-Length: 007").bodyLength).toBe(7)
     expect(parsed(GET, HOST, "Transfer-Encoding: Chunked").bodyLength).toBe("chunked")
   })
 })
 
-describe("a head is refused", () => {
+describe("a malformed request head", () => {
   test.each<[number, string, string[]]>([
     [400, "without a version", ["GET /"]],
     [400, "without a path", ["GET HTTP/1.1", HOST]],
     [400, "with two spaces", ["GET  / HTTP/1.1", HOST]],
-    [400, "with a path that is none", ["GET v1 HTTP/1.1", HOST]],
+    [400, "with a relative path", ["GET v1 HTTP/1.1", HOST]],
     [400, "with a fragment", ["GET /a#b HTTP/1.1", HOST]],
     [400, "with a path beyond ASCII", ["GET /\u00fc HTTP/1.1", HOST]],
     [400, "of no method", [" / HTTP/1.1", HOST]],
-    [405, "of a method nobody has", ["FROB / HTTP/1.1", HOST]],
+    [405, "of an unknown method", ["FROB / HTTP/1.1", HOST]],
     [405, "of CONNECT", ["CONNECT / HTTP/1.1", HOST]],
     [405, "in small letters", ["get / HTTP/1.1", HOST]],
     [505, "of another version", ["GET / HTTP/2.0", HOST]],
@@ -91,24 +91,24 @@ describe("a head is refused", () => {
     [400, "without any field", [GET]],
     [400, "with a field without a colon", [GET, HOST, "X"]],
     [400, "with an empty name", [GET, HOST, ": a"]],
-    [400, "with a blank behind a name", [GET, HOST, "X : a"]],
+    [400, "with a blank after a name", [GET, HOST, "X : a"]],
     [400, "with a folded field", [GET, HOST, "X: a", " b"]],
     [400, "with a control character", [GET, HOST, "X: a\u0001"]],
     [400, "with a bare carriage return", [GET, HOST, "X: a\rY: b"]],
     [400, "with a bare line feed", [GET, HOST, "X: a\nY: b"]],
-    [400, "with a length that is none", [GET, HOST, "Content-Length: 1a"]],
+    [400, "with a malformed length", [GET, HOST, "Content-Length: 1a"]],
     [400, "with an empty length", [GET, HOST, "Content-Length:"]],
     [400, "with two lengths", [GET, HOST, "Content-Length: 1", "Content-Length: 1"]],
     [400, "with a length and chunks", [GET, HOST, "Content-Length: 1", "Transfer-Encoding: chunked"]],
     [400, "with another encoding", [GET, HOST, "Transfer-Encoding: gzip, chunked"]],
     [400, "with chunks over HTTP/1.0", ["GET / HTTP/1.0", HOST, "Transfer-Encoding: chunked"]],
     [400, "with too many fields", [GET, HOST, ...Array.from({ length: 200 }, (_, at) => `X-${at}: a`)]],
-  ])("with %i %s", (code, _, lines) => {
+  ])("a malformed request head is rejected with %i: %s", (code, _, lines) => {
     expect(status(...lines)).toBe(code)
   })
 })
 
-test("any text is parsed or refused, and never both fields and control characters get through", () => {
+test("any text is parsed or rejected, and no control character gets into a field", () => {
   const line = fc.oneof(
     fc.string({ unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)) }),
     fc.constantFrom(GET, HOST, "Content-Length: 5", "Transfer-Encoding: chunked", "X: a", ""),

@@ -78,7 +78,7 @@ const overAtOnce = (text: string): ResponseBody => ({
 test.each([
   ["an answer", () => LARGE],
   ["a stream that is over", () => overAtOnce(LARGE)],
-])("a client that takes nothing of %s is cut off", async (_, body) => {
+])("a client that reads nothing of %s is disconnected", async (_, body) => {
   const { listener, socket } = await start(() => new ClientResponse(body(), 200), { isReading: false })
   socket.write(GET)
   await until(() => listener.pendingRequests === 1)
@@ -86,7 +86,7 @@ test.each([
   expect(listener.pendingRequests).toBe(0)
 })
 
-test("a stream is asked for no more than its client takes, and told when that has left", async () => {
+test("a stream is read only as fast as its client reads, and cancelled once the client has left", async () => {
   const { body, state } = streamOf(Array.from({ length: 100 }, () => "0123456789".repeat(100_000)))
   const { listener, socket } = await start(() => new ClientResponse(body, 200), { isReading: false })
   socket.write(GET)
@@ -106,7 +106,7 @@ test("a stream arrives whole, in chunks", async () => {
   expect(seen.text).toEndWith("\r\n\r\n4\r\none \r\n3\r\ntwo\r\n0\r\n\r\n")
 })
 
-test("what fails in a stream leaves it without an end", async () => {
+test("a stream that fails is sent without its end", async () => {
   const { body } = streamOf(["one"])
   if (typeof body !== "object" || body === null || body instanceof Uint8Array) throw new Error("it is a stream")
   const pull = body.pull.bind(body)
@@ -118,7 +118,7 @@ test("what fails in a stream leaves it without an end", async () => {
   expect(seen.text).toEndWith("\r\n3\r\none\r\n")
 })
 
-test("a handler that fails is reported, and costs its own client the connection only", async () => {
+test("a handler that fails is reported and closes only its own client's connection", async () => {
   const { listener, socket, faults } = await start(() => Promise.reject(new Error("odd")))
   socket.write(GET)
   await until(() => listener.size === 0)
@@ -132,7 +132,7 @@ test("a handler that fails is reported, and costs its own client the connection 
   expect(thrown.listener.pendingRequests).toBe(0)
 })
 
-test("a value that would end its line does not", async () => {
+test("a header value with a line break does not end its line", async () => {
   const answer = new ClientResponse("ok", 200)
   answer.headers.set("x-odd", "a\r\nx-other: b\u00fc\u4e2d")
   const { socket, seen } = await start(() => answer)
@@ -141,7 +141,7 @@ test("a value that would end its line does not", async () => {
   expect(seen.text).toContain("\r\nx-odd: a??x-other: b??\r\n")
 })
 
-test("stopping closes what is idle at once, and what is busy behind its answer", async () => {
+test("stopping closes idle connections at once, and busy ones after their response", async () => {
   const gate = Promise.withResolvers<ClientResponse>()
   const { listener, socket, seen } = await start(() => gate.promise)
   const idle = connect({ host: "127.0.0.1", port: listener.port })

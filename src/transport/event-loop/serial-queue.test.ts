@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { SerialQueue } from "./serial-queue.ts"
 
-test("tasks run one after the other, in the order they came, also after one that failed", async () => {
+test("tasks run one after the other in order of arrival, even after one that failed", async () => {
   const queue = new SerialQueue()
   const seen: string[] = []
   const task = (name: string) => async () => {
@@ -16,7 +16,7 @@ test("tasks run one after the other, in the order they came, also after one that
   expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"])
 })
 
-test("the event loop turns between them", async () => {
+test("the event loop turns between tasks", async () => {
   const queue = new SerialQueue()
   let turned = false
   setImmediate(() => {

@@ -4,7 +4,7 @@ import { BYTES_PER_TURN, TurnBudget } from "./turn-budget.ts"
 const nextTurn = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 describe("a turn's budget", () => {
-  test("a turn's budget lets small pieces pass, and large ones until it is spent", async () => {
+  test("a turn's budget passes small pieces at once, and large ones until it is spent", async () => {
     const budget = new TurnBudget()
     expect(budget.take(BYTES_PER_TURN - 1)).toBe(true)
     expect(budget.take(10_000)).toBe(true)
@@ -14,7 +14,7 @@ describe("a turn's budget", () => {
     expect(budget.take(10_000)).toBe(true)
   })
 
-  test("a turn's budget is shared in turns among those who wait", async () => {
+  test("a turn's budget is shared in rotation among the waiting readers", async () => {
     const budget = new TurnBudget()
     const done: string[] = []
     const work = (who: string, times: number) => () => {
@@ -32,7 +32,7 @@ describe("a turn's budget", () => {
     expect(turns).toEqual(["ab", "ca", "bc", "ab", "c"])
   })
 
-  test("a turn's budget makes large pieces wait behind those who wait already", async () => {
+  test("a turn's budget makes large pieces queue behind earlier ones", async () => {
     const budget = new TurnBudget()
     budget.wait(() => {})
     expect(budget.take(10_000)).toBe(false)

@@ -12,7 +12,7 @@ test("any bytes survive the way to byte text and back", () => {
   )
 })
 
-test("a view into a larger buffer is read from its own place", () => {
+test("a view into a larger buffer is read from its own offset", () => {
   const whole = new TextEncoder().encode("abcdef")
   expect(toByteText(whole.subarray(2, 4))).toBe("cd")
 })
@@ -26,7 +26,7 @@ test("ordinary text survives the way to byte text and back", () => {
   )
 })
 
-test("malformed UTF-8 is told from well-formed", () => {
+test("malformed UTF-8 is distinguished from well-formed UTF-8", () => {
   expect(isValidUtf8(new Uint8Array([0xc3, 0xa9]))).toBe(true)
   expect(isValidUtf8(new Uint8Array([0xc3]))).toBe(false)
   expect(isValidUtf8(new Uint8Array([0xed, 0xa0, 0x80]))).toBe(false)

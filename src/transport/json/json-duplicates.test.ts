@@ -8,15 +8,18 @@ test.each([
   ['{"x":{"file":{"file_id":"f"},"file" \n : {}}}', '{"x":{"file":{"file_id":"f"},"file#2" \n : {}}}'],
   ['{"x":{"\\u0061":1,"a":2}}', '{"x":{"\\u0061":1,"a#2":2}}'],
   ['{"a":"\\\\","b":"\\"","c":{"d\\"":1,"d\\"":2}}', '{"a":"\\\\","b":"\\"","c":{"d\\"":1,"d\\"#2":2}}'],
-])("of %s the check sees %s", (text, unique) => {
+])("duplicate members of %s are renamed as in %s", (text, unique) => {
   expect(renameDuplicates(text)).toBe(unique)
 })
 
-test.each(['{"a":{"a":{"a":1}},"b":["a","a"],"c":"a"}', '[{"a":1},{"a":1}]', "{}"])("%s stays as it is", (text) => {
-  expect(renameDuplicates(text)).toBe(text)
-})
+test.each(['{"a":{"a":{"a":1}},"b":["a","a"],"c":"a"}', '[{"a":1},{"a":1}]', "{}"])(
+  "%s has no duplicate member and stays unchanged",
+  (text) => {
+    expect(renameDuplicates(text)).toBe(text)
+  },
+)
 
-test("what is parsed and written again stays as it is", () => {
+test("text without duplicate members stays unchanged", () => {
   fc.assert(
     fc.property(fc.json(), (json) => {
       const text = JSON.stringify(JSON.parse(json))

@@ -30,7 +30,7 @@ describe("the outline", () => {
     expect(memberText('{"a\\\\": 1, "b": 2}', "a\\")).toBe("1")
   })
 
-  test("agrees with the parser on every object", () => {
+  test("the outline agrees with the parser on every object", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(undefined, 1, "\t"), (object, space) => {
         const text = JSON.stringify(object, null, space)
@@ -42,19 +42,19 @@ describe("the outline", () => {
   })
 
   test.each(["", " ", "[]", "1", '"a"', "{", '{"a":1', '{"a":"', "}", "{}}", "{} x", '{"a":[}', "[{}]", "\\"])(
-    "the outline is not there for %p",
+    "no outline exists for %p",
     (text) => {
-      // `{"a":[}` closes in the wrong order; telling that is the parser's work, so only its refusal counts.
+      // `{"a":[}` closes in the wrong order; the parser detects that, so only its refusal counts.
       const refused = outlineJson(text) === undefined || !parses(text)
       expect(refused).toBe(true)
     },
   )
 
-  test("the outline never throws and never loops, whatever the text", () => {
+  test("the outline of any text is found or refused without an error or an endless loop", () => {
     fc.assert(fc.property(fc.string({ unit: fc.constantFrom(...'{}[]":,\\ab1 \n') }), (text) => void outlineJson(text)))
   })
 
-  test("exists for every text that parses as an object", () => {
+  test("an outline exists for every text that parses as an object", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'{}[]":,1 ') }), (text) => {
         if (parses(text) && text.trim().startsWith("{")) expect(outlineJson(text)).toBeDefined()
@@ -105,7 +105,7 @@ test("a scan in slices finds what a scan in one finds", async () => {
 const long = "1".repeat(5000)
 const gap = " ".repeat(5000)
 test.each([`{"a":${long},"b":2}`, `{"a"${gap}:1,"b":2}`, `{"a":${gap}1${gap},"b":2}`, `{"a":[${long}],"b":${gap}"x"}`])(
-  "numbers and white space of any length are part of it: case %#",
+  "numbers and white space of any length are scanned in slices: case %#",
   async (text) => {
     const found = outlineJson(text)
     expect(found?.members.map(({ name, valueStart, end }) => [name, JSON.parse(text.slice(valueStart, end))])).toEqual(
@@ -116,7 +116,7 @@ test.each([`{"a":${long},"b":2}`, `{"a"${gap}:1,"b":2}`, `{"a":${gap}1${gap},"b"
 )
 
 test.each(["1".repeat(3_000_000), `${" ".repeat(3_000_000)}1`, `[${"1,".repeat(500_000)}1]`])(
-  "a scan in slices lets others run: case %#",
+  "a scan in slices lets other tasks run: case %#",
   async (value) => {
     let turns = 0
     const timer = setInterval(() => turns++, 0)

@@ -5,7 +5,7 @@ import { asciiJson, type JsonEdit, spliceJson } from "./json-splice.ts"
 const set = (path: string, value: string): JsonEdit => ({ path: path.split("."), set: value })
 const remove = (path: string): JsonEdit => ({ path: path.split("."), remove: true })
 
-describe("one member changes, every other byte stays", () => {
+describe("splicing", () => {
   const cases: [string, string, JsonEdit[], string][] = [
     ["replace", '{ "model" : "a" ,"x":1.0}', [set("model", '"b"')], '{ "model" : "b" ,"x":1.0}'],
     ["replace one spelled with escapes", '{"mod\\u0065l":"a"}', [set("model", '"b"')], '{"mod\\u0065l":"b"}'],
@@ -17,18 +17,18 @@ describe("one member changes, every other byte stays", () => {
     ],
     ["insert", '{"a":1}', [set("b", "2")], '{"a":1,"b":2}'],
     ["insert before odd space", '{"a":1 \n}', [set("b", "2")], '{"a":1,"b":2 \n}'],
-    ["insert into nothing", "{ }", [set("b", "2")], '{"b":2 }'],
-    ["insert below what is there", '{"o":{"x":1}}', [set("o.y", "true")], '{"o":{"x":1,"y":true}}'],
-    ["insert below what is empty", '{"o":{}}', [set("o.y", "true")], '{"o":{"y":true}}'],
-    ["insert below what is null", '{"o":null}', [set("o.y", "true")], '{"o":{"y":true}}'],
-    ["insert below what is not there", '{"a":1}', [set("o.y", "true")], '{"a":1,"o":{"y":true}}'],
+    ["insert into an empty text", "{ }", [set("b", "2")], '{"b":2 }'],
+    ["insert into an existing object", '{"o":{"x":1}}', [set("o.y", "true")], '{"o":{"x":1,"y":true}}'],
+    ["insert into an empty object", '{"o":{}}', [set("o.y", "true")], '{"o":{"y":true}}'],
+    ["insert into a null member", '{"o":null}', [set("o.y", "true")], '{"o":{"y":true}}'],
+    ["insert into a missing object", '{"a":1}', [set("o.y", "true")], '{"a":1,"o":{"y":true}}'],
     ["insert three levels down", "{}", [set("a.b.c", "1")], '{"a":{"b":{"c":1}}}'],
     ["remove the first", '{"a":1, "b":2}', [remove("a")], '{"b":2}'],
-    ["remove one between", '{"a":1, "b":2 , "c":3}', [remove("b")], '{"a":1, "c":3}'],
+    ["remove a middle one", '{"a":1, "b":2 , "c":3}', [remove("b")], '{"a":1, "c":3}'],
     ["remove the last", '{"a":1 , "b":2 }', [remove("b")], '{"a":1 }'],
     ["remove the only one", '{ "a":1 }', [remove("a")], "{ }"],
     ["remove below", '{"o":{"x":1,"y":2}}', [remove("o.x")], '{"o":{"y":2}}'],
-    ["remove what is not there", '{"a":1}', [remove("b"), remove("a.c")], '{"a":1}'],
+    ["remove a missing member", '{"a":1}', [remove("b"), remove("a.c")], '{"a":1}'],
     ["remove neighbours at the end", '{"a":1,"b":2,"c":3}', [remove("b"), remove("c")], '{"a":1}'],
     ["remove all and insert", '{"a":1,"b":2}', [remove("a"), remove("b"), set("c", "3")], '{"c":3}'],
     ["remove the last and insert", '{"a":1,"b":2}', [remove("b"), set("c", "3")], '{"a":1,"c":3}'],
@@ -38,14 +38,14 @@ describe("one member changes, every other byte stays", () => {
       [set("model", '"b"'), remove("p"), set("o.u", "true")],
       '{"model":"b","stream":true,"o":{"u":true}}',
     ],
-    ["change a member that stands twice in both places", '{"a":1,"a":2}', [set("a", "3")], '{"a":3,"a":3}'],
+    ["change both occurrences of a duplicate member", '{"a":1,"a":2}', [set("a", "3")], '{"a":3,"a":3}'],
   ]
-  test.each(cases)("%s", (_, text, edits, expected) => {
+  test.each(cases)("splicing changes only the named members: %s", (_, text, edits, expected) => {
     expect(spliceJson(text, edits)).toBe(expected)
   })
 })
 
-test("text that is not an object comes back as it is", () => {
+test("text that is not an object stays unchanged", () => {
   for (const text of ["", "[1]", "null", '{"a":']) expect(spliceJson(text, [set("a", "1")])).toBe(text)
 })
 
@@ -53,7 +53,7 @@ const name = fc.constantFrom("model", "stream", "provider", "a", "b", "\u00e9", 
 const object = fc.dictionary(name, fc.jsonValue({ maxDepth: 2 }), { noNullPrototype: true })
 const space = fc.stringMatching(/^[ \t\n\r]{0,3}$/)
 
-/** JSON text of an object with white space of any kind wherever it may stand. */
+/** JSON text of an object with any white space between its tokens. */
 const formatted = fc.tuple(object, fc.array(space, { minLength: 40, maxLength: 40 })).map(([value, spaces]) => {
   let at = 0
   const gap = () => spaces[at++ % spaces.length] ?? ""
@@ -63,7 +63,7 @@ const formatted = fc.tuple(object, fc.array(space, { minLength: 40, maxLength: 4
   return { value, text: `${gap()}{${members.length === 0 ? gap() : members.join(",")}}${gap()}` }
 })
 
-test("set and remove do to the text what they do to the value", () => {
+test("setting and removing members changes the text as it changes the value", () => {
   fc.assert(
     fc.property(formatted, name, name, fc.jsonValue(), ({ value, text }, changed, gone, fresh) => {
       const edits: JsonEdit[] = [{ path: [changed], set: JSON.stringify(fresh) }]

@@ -5,7 +5,7 @@ const watch = new NameWatch({ spelled: ["model", "max_tokens", "topK"], reported
 const isReported = (name: string) => watch.reportsAny(name, 0, name.length)
 
 describe("a watched name", () => {
-  test.each(["model", "max_tokens", "topK"])("a watched name passes as it is spelled: %s", (name) => {
+  test.each(["model", "max_tokens", "topK"])("a watched name in its own spelling is not reported: %s", (name) => {
     expect(isReported(name)).toBe(false)
   })
 
@@ -17,16 +17,22 @@ describe("a watched name", () => {
     expect(watch.reports(name, 0, name.length)).toBe(true)
   })
 
-  test.each(["mod\\u0065l", "max_token\u017f", "top\u212a", "schlüssel"])("%s is always looked at", (name) => {
-    expect(isReported(name)).toBe(true)
-  })
+  test.each(["mod\\u0065l", "max_token\u017f", "top\u212a", "schlüssel"])(
+    "%s is always reported as a possible spelling of a watched name",
+    (name) => {
+      expect(isReported(name)).toBe(true)
+    },
+  )
 })
 
-test.each(["models", "mode", "max_token", "id", "", "_", "1", "file_ids", "nodel"])("%j is none of them", (name) => {
-  expect(isReported(name)).toBe(false)
-})
+test.each(["models", "mode", "max_token", "id", "", "_", "1", "file_ids", "nodel"])(
+  "%j is not a spelling of a watched name",
+  (name) => {
+    expect(isReported(name)).toBe(false)
+  },
+)
 
-test("names are folded as decoders that ignore case fold them", () => {
+test("names are folded as case-insensitive decoders fold them", () => {
   expect(foldName("max_token\u017f")).toBe("max_tokens")
   expect(foldName("\u212aEY")).toBe("key")
   expect(foldedForms("maxOutputTokens")).toEqual(["max_output_tokens", "maxoutputtokens"])

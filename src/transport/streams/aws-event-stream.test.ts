@@ -10,7 +10,7 @@ const MESSAGES = [
   encodeEventMessage({ ":message-type": "exception", ":exception-type": "throttlingException" }, '{"message":"Slow."}'),
 ]
 
-/** What a decoder makes of these pieces, one after the other, and whether the end was one. */
+/** Decodes these pieces in order; returns the messages and whether the end was clean. */
 function decode(pieces: readonly Uint8Array[]) {
   const decoder = decodeEventStream()
   const messages = pieces.flatMap((piece) => decoder.push(piece))
@@ -30,7 +30,7 @@ const EXPECTED = [
 describe("an event stream", () => {
   const bytes = Buffer.concat(MESSAGES)
 
-  test("an event stream is read the same, cut at any byte, or at all of them", () => {
+  test("an event stream is read the same at any cut of its bytes", () => {
     expect(decode([bytes])).toEqual(EXPECTED)
     for (let at = 0; at <= bytes.length; at++) {
       expect(decode([bytes.subarray(0, at), bytes.subarray(at)])).toEqual(EXPECTED)
@@ -38,14 +38,14 @@ describe("an event stream", () => {
     expect(decode([...bytes].map((byte) => Buffer.from([byte])))).toEqual(EXPECTED)
   })
 
-  test("an event stream whose message is the one of the format's description is read", () => {
+  test("an event stream with the example message of the format's documentation is read", () => {
     // A message without headers and payload: length 16, then the two checksums.
     const empty = Buffer.from("000000100000000005c248eb7d98c8ff", "hex")
     expect(decode([empty])).toEqual([{ headers: {}, payload: "" }])
     expect(encodeEventMessage({}, "")).toEqual(empty)
   })
 
-  test("an event stream may have headers of every type, of which text counts", () => {
+  test("an event stream may have headers of every type, of which only text is kept", () => {
     const sized = (value: Uint8Array) => Buffer.concat([Buffer.from([0, value.length]), value])
     const others = [0, 0, 1, 2, 4, 8, -1, -1, 8, 16].map((length, type) => ({
       type,
@@ -57,7 +57,7 @@ describe("an event stream", () => {
     ])
   })
 
-  test("an event stream gives back any text headers and payload, in any pieces", () => {
+  test("an event stream returns any text headers and payload, in any pieces", () => {
     const name = fc.string({ minLength: 1, maxLength: 20, unit: fc.constantFrom(..."abc-:") })
     const message = fc.record({ headers: fc.dictionary(name, fc.string({ unit: "binary" })), payload: fc.uint8Array() })
     fc.assert(
@@ -77,7 +77,7 @@ describe("an event stream", () => {
     )
   })
 
-  test("with any one byte changed, or cut short within a message, is refused", () => {
+  test("an event stream with one changed byte, or truncated within a message, is rejected", () => {
     const [message = Buffer.alloc(0)] = MESSAGES
     for (let at = 0; at < message.length; at++) {
       const changed = Buffer.from(message)
@@ -87,7 +87,7 @@ describe("an event stream", () => {
     }
   })
 
-  test("an event stream is refused before a message longer than allowed is waited for", () => {
+  test("an event stream is rejected before a message above the size limit arrives", () => {
     const message = encodeEventMessage(CHUNK, Buffer.alloc(100))
     const decoder = decodeEventStream(message.length - 1)
     expect(decoder.push(message.subarray(0, 12))).toEqual([])
@@ -95,7 +95,7 @@ describe("an event stream", () => {
     expect(decodeEventStream(message.length).push(message)).toHaveLength(1)
   })
 
-  test("an event stream says what came before a broken message, and nothing after it", () => {
+  test("an event stream returns the messages before a broken one, and none after it", () => {
     const broken = encodeEventMessage(CHUNK, "broken")
     broken.writeUInt32BE(0, broken.length - 4)
     const decoder = decodeEventStream()
@@ -104,7 +104,7 @@ describe("an event stream", () => {
     expect(decoder.push(bytes)).toEqual([])
   })
 
-  test("an event stream whose headers reach beyond their place is refused", () => {
+  test("an event stream whose headers exceed their length is rejected", () => {
     const liar = encodeEventMessage({ a: { type: 7, bytes: Buffer.from([0, 200, 1]) } }, "payload")
     expect(() => decode([liar])).toThrow("a header is malformed")
     const unknown = encodeEventMessage({ a: { type: 10, bytes: Buffer.alloc(0) } }, "payload")

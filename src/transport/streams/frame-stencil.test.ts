@@ -31,31 +31,31 @@ test("the stencil returns the text as written in JSON, without the numbers aroun
   expect(texts).toEqual(["a \\n b", ""])
 })
 
-describe("what two frames teach", () => {
+describe("a stencil learnt from two frames", () => {
   const learnt = stencilOf(frame('"one"'), frame('"two"'))
 
-  test("a frame that differs in the same place passes as they did", () => {
+  test("a frame that differs only in the learnt value fits the stencil", () => {
     expect(passes(learnt, frame('"three"'))).toBe(ours('"three"'))
     expect(passes(learnt, frame('""'))).toBe(ours('""'))
   })
 
-  test("escapes and bytes beyond ASCII pass as they are", () => {
+  test("escapes and bytes beyond ASCII fit the stencil unchanged", () => {
     for (const text of ['"a \\"b\\" \\\\"', '"\\n\\t\\/"', '"na\xc3\xafve"', '"\xff\xfe"']) {
       expect(passes(learnt, frame(text))).toBe(ours(text))
     }
   })
 
-  test("several whole frames pass together", () => {
+  test("several whole frames fit the stencil together", () => {
     expect(passes(learnt, frame('"three"') + frame('"four"'))).toBe(ours('"three"') + ours('"four"'))
   })
 
-  test("a number may vary too, and both at once", () => {
+  test("a number may vary too, alone or with the text", () => {
     const counted = stencilOf(frame('"one"', { seq: "9" }), frame('"two"', { seq: "10" }))
     expect(passes(counted, frame('"three"', { seq: "123" }))).toBe(ours('"three"', { seq: "123" }))
     for (const seq of ["-1", "1.5", "01", "null", ""]) expect(passes(counted, frame('"x"', { seq }))).toBeUndefined()
   })
 
-  test("what differs elsewhere has to be read", () => {
+  test("a frame that differs elsewhere does not fit the stencil", () => {
     const others = [
       frame('"x"', { rest: '"stop"' }),
       frame('"x"', { model: "other" }),
@@ -68,35 +68,35 @@ describe("what two frames teach", () => {
     for (const other of others) expect(passes(learnt, other)).toBeUndefined()
   })
 
-  test("a string that no parser takes, or only after more thought, has to be read", () => {
+  test("a string that is invalid, or valid only after closer inspection, does not fit the stencil", () => {
     for (const text of ['"a\nb"', '"\\q"', '"\\u00e9"', '"open', '"\\']) {
       expect(passes(learnt, frame(text))).toBeUndefined()
     }
   })
 })
 
-describe("two frames teach nothing", () => {
-  test("when they are the same", () => expect(stencilOf(frame('"one"'), frame('"one"'))).toBeUndefined())
+describe("two frames that teach no stencil", () => {
+  test("two equal frames teach no stencil", () => expect(stencilOf(frame('"one"'), frame('"one"'))).toBeUndefined())
 
-  test("when a member differs that may not", () => {
+  test("two frames that differ in a fixed member teach no stencil", () => {
     expect(stencilOf(frame('"one"', { rest: '"a"' }), frame('"two"', { rest: '"b"' }))).toBeUndefined()
     expect(stencilOf(frame('"one"', { model: "a" }), frame('"two"', { model: "b" }))).toBeUndefined()
   })
 
-  test("when a name, a kind or the structure differs", () => {
+  test("two frames that differ in a name, a kind or the structure teach no stencil", () => {
     expect(stencilOf('data: {"text":"one"}\n\n', 'data: {"texts":"two"}\n\n')).toBeUndefined()
     expect(stencilOf('data: {"text":"one"}\n\n', 'data: {"text":1}\n\n')).toBeUndefined()
     expect(stencilOf('data: {"text":["one"]}\n\n', 'data: {"text":["two"]}\n\n')).toBeUndefined()
     expect(stencilOf('data: {"text":"one"}\n\n', 'data: {"text": "two"}\n\n')).toBeUndefined()
   })
 
-  test("when what passes does not hold what came", () => {
+  test("frames whose edited form lacks the received text teach no stencil", () => {
     expect(stencilOf(frame('"one"'), frame('"two"'), (raw) => raw.replace(/one|two/, "word"))).toBeUndefined()
     expect(stencilOf(frame('"one"'), frame('"two"'), () => "")).toBeUndefined()
   })
 })
 
-test("whatever fits passes with nothing but the edit made", () => {
+test("every frame that fits passes with only the edit made", () => {
   const learnt = stencilOf(frame('"one"'), frame('"two"'))
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {

@@ -10,7 +10,7 @@ function decode(pieces: readonly string[]): SseFrame[] {
 const dataFrames = (frames: readonly SseFrame[]) =>
   frames.filter(({ data }) => data !== undefined).map(({ event, data }) => ({ event, data }))
 
-/** What the standard says of a text: line by line, an event at each blank line. */
+/** The events of a text by the standard: line by line, an event at each blank line. */
 function decodeByStandard(text: string): { event: string | undefined; data: string | undefined }[] {
   const events: { event: string | undefined; data: string | undefined }[] = []
   let event: string | undefined
@@ -43,13 +43,13 @@ describe("frames", () => {
     ])
   })
 
-  test("frames are read after a byte order mark, which still passes", () => {
+  test("frames after a byte order mark are read, and the mark passes", () => {
     const frames = decode(["\xef\xbb\xbfdata: 1\n\ndata: 2\n\n"])
     expect(frames.map(({ data }) => data)).toEqual(["1", "2"])
     expect(frames[0]?.raw).toBe("\xef\xbb\xbfdata: 1\n\n")
   })
 
-  test("frames may lack their last line ends", () => {
+  test("frames may lack their final line ends", () => {
     expect(dataFrames(decode(["data: 1\n\ndata: 2"]))).toEqual([
       { event: undefined, data: "1" },
       { event: undefined, data: "2" },
@@ -57,12 +57,12 @@ describe("frames", () => {
     expect(decode(["data: 1\n\n\n"])).toHaveLength(1)
   })
 
-  test("frames take field names as the standard does", () => {
+  test("frames interpret field names as the standard does", () => {
     expect(dataFrames(decode(["data\n\n"]))).toEqual([{ event: undefined, data: "" }])
     expect(dataFrames(decode(["datax: 1\nid: 2\ndata:  3\n\n"]))).toEqual([{ event: undefined, data: " 3" }])
   })
 
-  test("frames say the same wherever the bytes were cut", () => {
+  test("frames are the same at any cut of the bytes", () => {
     const text = "\xef\xbb\xbf: hi\r\n\r\nevent: a\rdata: {}\r\rdata: x\ndata: y\n\nid: 7\ndata: z\r\n\r\n\ndata: end"
     const whole = dataFrames(decode([text]))
     const raw = decode([text]).map((frame) => frame.raw)
@@ -75,7 +75,7 @@ describe("frames", () => {
     }
   })
 
-  test("lose no byte, whatever is sent", () => {
+  test("frames lose no byte of any input", () => {
     const hostile = fc.string({ unit: fc.constantFrom("\r", "\n", "d", "a", "t", ":", " ", "\x00", "\xff", "data: ") })
     fc.assert(
       fc.property(fc.array(hostile), (pieces) => {
@@ -90,7 +90,7 @@ describe("frames", () => {
     )
   })
 
-  test.each(["\n", "\r", "\r\n"])("frames that say nothing come together, with line ends %j", (end) => {
+  test.each(["\n", "\r", "\r\n"])("frames without data are joined, with line ends %j", (end) => {
     const quiet = [": comment", "", "", ":", "event: x", "", "id: 7", "retry: 1", "", ""].join(end).repeat(100)
     const frames = decode([`data: 1${end}${end}${quiet}data: 2${end}${end}`])
     expect(dataFrames(frames)).toEqual([
@@ -101,7 +101,7 @@ describe("frames", () => {
     expect(frames.map(({ raw }) => raw).join("")).toBe(`data: 1${end}${end}${quiet}data: 2${end}${end}`)
   })
 
-  test("frames say the same whether those that say nothing stand between them or not, wherever they are cut", () => {
+  test("frames with data are the same with or without empty ones between them, at any cut", () => {
     const end = fc.constantFrom("\n", "\r", "\r\n")
     const line = fc.constantFrom(":", ": c", "data: x", "data:", "event: e", "id: 1", "", "", "{bare", "ddata: z")
     const lines = fc.array(fc.tuple(line, end), { maxLength: 30 })
@@ -116,13 +116,13 @@ describe("frames", () => {
     )
   })
 
-  test("frames of more lines than any event has are refused", () => {
+  test("frames with more lines than any event has are rejected", () => {
     expect(() => decode([`${"data: x\n".repeat(20_000)}\n`])).toThrow(SseLimitError)
     expect(() => decode([`${"x\r".repeat(20_000)}\r`, "data: x\n"])).toThrow(SseLimitError)
     expect(dataFrames(decode([`${"data: x\n".repeat(10_000)}\n`]))).toHaveLength(1)
   })
 
-  test("frames that do not end are refused, not buffered on", () => {
+  test("endless frames are rejected instead of buffered", () => {
     const step = decodeSse(1000)
     expect(() => {
       for (let i = 0; i < 20; i++) step.push("x".repeat(100))
@@ -130,32 +130,32 @@ describe("frames", () => {
   })
 })
 
-describe("other data in a frame", () => {
+describe("replaced data of a frame", () => {
   const frame = (text: string): SseFrame => {
     const [first] = decode([text])
     if (!first) throw new Error("no frame")
     return first
   }
 
-  test("other data in a frame leaves its other lines as they are", () => {
+  test("replaced data of a frame leaves its other lines unchanged", () => {
     expect(withData(frame("event: 1\r\ndata: 1\r\nid: 1\r\n\r\n"), "2")).toBe("event: 1\r\ndata: 2\r\nid: 1\r\n\r\n")
     expect(withData(frame("data:1\n\n"), "2")).toBe("data:2\n\n")
   })
 
-  test("other data in a frame is written on as many lines as it has", () => {
+  test("replaced data of a frame is written on as many lines as it has", () => {
     expect(withData(frame("id: 1\ndata: a\ndata: b\n\n"), "c\nd")).toBe("id: 1\ndata: c\ndata: d\n\n")
   })
 
-  test("other data in a frame keeps a byte order mark, and fields whose names only begin like data", () => {
+  test("replaced data of a frame keeps a byte order mark and fields whose names only begin like data", () => {
     expect(withData(frame("\xef\xbb\xbfdata: a\ndata: b\ndatax: 1\n\n"), "c")).toBe("\xef\xbb\xbfdatax: 1\ndata: c\n\n")
   })
 
-  test("that is the same data leaves the frame as it is", () => {
+  test("replaced data that equals the old leaves the frame unchanged", () => {
     expect(withData(frame("data: a\ndata: b\r\n\n"), "a\nb")).toBe("data: a\ndata: b\r\n\n")
   })
 })
 
-test("what is encoded is decoded to the same", () => {
+test("an encoded frame is decoded to the same data", () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[ -~\n]*$/), fc.option(fc.stringMatching(/^[a-z]+$/)), (data, event) => {
       const text = encodeSse({ data, ...(event && { event }) })

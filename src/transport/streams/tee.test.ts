@@ -27,13 +27,13 @@ function teeOf(options: Partial<TeeOptions<string>> = {}) {
   return { tee, run, seen, failures }
 }
 
-test("everything passes and the observer sees it", () => {
+test("every byte passes, and the observer sees every event", () => {
   const { run, seen } = teeOf()
   expect(run(stream)).toBe(stream)
   expect(seen).toEqual(["one", "two", "three", "end"])
 })
 
-test("an observer that fails changes nothing of what passes, and is reported once", () => {
+test("an observer that fails does not change the output, and is reported once", () => {
   const { run, failures } = teeOf({
     observer: {
       push() {
@@ -46,26 +46,26 @@ test("an observer that fails changes nothing of what passes, and is reported onc
   expect(failures).toHaveLength(1)
 })
 
-test("an event may end what passes with its frame, or before it", () => {
+test("an event may end the output with its frame, or before it", () => {
   const ending = (verdict: "last-frame" | "stop-before") =>
     teeOf({ onEvent: (event) => (event === "two" ? verdict : "go-on") }).run(stream)
   expect(ending("last-frame")).toBe("data: one\n\n: note\n\ndata: two\n\n")
   expect(ending("stop-before")).toBe("data: one\n\n: note\n\n")
 })
 
-test("the last frame may be held back, and what came before it passes", () => {
+test("the last frame may be held back after the earlier output has passed", () => {
   const { run, tee } = teeOf({ onEvent: (event) => (event === "two" ? "hold-frame" : "go-on") })
   expect(run(stream)).toBe("data: one\n\n: note\n\n")
   expect([tee.isHeld, tee.held]).toEqual([true, "data: two\n\n"])
 })
 
-test("the end of the bytes may be held back where no frame is the last", () => {
+test("the end of the bytes may be held back if no frame is the last", () => {
   const { run, tee } = teeOf({ onEvent: (event) => (event === "end" ? "hold-frame" : "go-on") })
   expect(run(stream)).toBe(stream)
   expect([tee.isHeld, tee.held]).toEqual([true, undefined])
 })
 
-test("a frame may end what passes before it, and before the observer sees it", () => {
+test("a frame may end the output before it, and before the observer sees it", () => {
   const { run, seen } = teeOf({ onFrame: ({ data }) => (data === "two" ? "stop-before" : "go-on") })
   expect(run(stream)).toBe("data: one\n\n: note\n\n")
   expect(seen).toEqual(["one"])
@@ -76,7 +76,7 @@ test("frames may be edited and dropped", () => {
   expect(run(stream)).toBe("data: 1\n\n: note\n\ndata: three\n\n")
 })
 
-describe("frames that only say more of the same", () => {
+describe("frames of the same shape", () => {
   const mayVary = new Map([["text", true]])
   const partOf = (events: readonly string[]) => (events.length === 1 && events[0] === "more" ? "part" : undefined)
   const frameOf = (text: string) => `data: {"text":"${text}","end":null}\n\n`
@@ -104,7 +104,7 @@ describe("frames that only say more of the same", () => {
     return { push, shown }
   }
 
-  test("frames that only say more of the same pass edited, without being shown to the observer once two were", () => {
+  test("frames of the same shape pass edited without parsing once two were parsed", () => {
     const { push, shown } = growing()
     const words = ["a", "b", "c", "d"]
     expect(words.map((word) => push(frameOf(word)))).toEqual(
@@ -113,14 +113,14 @@ describe("frames that only say more of the same", () => {
     expect(shown).toEqual([frameOf("a"), frameOf("b")])
   })
 
-  test("frames that only say more of the same are shown again after anything else has happened", () => {
+  test("frames of the same shape are parsed again after any other event", () => {
     const { push, shown } = growing()
     for (const frame of [frameOf("a"), frameOf("b"), frameOf("c"), ended, frameOf("d"), frameOf("e"), frameOf("f")])
       push(frame)
     expect(shown).toEqual([frameOf("a"), frameOf("b"), ended, frameOf("d"), frameOf("e")])
   })
 
-  test("frames that only say more of the same are shown while a part of a frame is waiting for its end", () => {
+  test("frames of the same shape are parsed while part of a frame awaits its end", () => {
     const { push, shown } = growing()
     const text = frameOf("a") + frameOf("b") + frameOf("c").slice(0, 9)
     expect(push(text) + push(frameOf("c").slice(9)) + push(frameOf("d"))).toBe(
@@ -129,7 +129,7 @@ describe("frames that only say more of the same", () => {
     expect(shown).toEqual([frameOf("a"), frameOf("b"), frameOf("c")])
   })
 
-  test("frames that only say more of the same pass alike wherever the bytes are cut", () => {
+  test("frames of the same shape pass alike at any cut of the bytes", () => {
     const whole = ["a", "b", "c"].map(frameOf).join("") + ended + ["d", "e", "f"].map(frameOf).join("")
     const expected = whole.replaceAll('"text"', '"words"')
     for (let first = 0; first <= whole.length; first++) {

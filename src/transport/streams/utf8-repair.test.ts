@@ -11,7 +11,7 @@ function repairChunks(chunks: readonly Uint8Array[]): { chunks: Uint8Array[]; al
   return { chunks: out, all: Buffer.concat(out) }
 }
 
-/** The bytes in chunks that begin at these places. */
+/** The bytes in chunks that begin at these offsets. */
 function cutChunks(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   const borders = [...new Set([0, ...places.map((place) => place % (bytes.length + 1))])].sort((a, b) => a - b)
   return borders.map((from, index) => bytes.subarray(from, borders[index + 1]))
@@ -20,7 +20,7 @@ function cutChunks(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
 const places = fc.array(fc.nat(), { maxLength: 6 })
 
 describe("bytes of a stream that must be UTF-8", () => {
-  test("valid UTF-8 passes byte by byte as it came, wherever it is cut", () => {
+  test("valid UTF-8 passes byte by byte at any cut", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 40 }), places, (text, at) => {
         const bytes = Buffer.from(text, "utf8")
@@ -29,7 +29,7 @@ describe("bytes of a stream that must be UTF-8", () => {
     )
   })
 
-  test("any bytes become valid UTF-8 in every chunk, the same wherever they are cut", () => {
+  test("any bytes become valid UTF-8 in every chunk, the same at any cut", () => {
     const odd = fc.oneof(
       fc.uint8Array({ maxLength: 30 }),
       fc.array(fc.constantFrom(0x41, 0x80, 0xbf, 0xc3, 0xe2, 0xed, 0xf0, 0x9f, 0xff), { maxLength: 20 }),
@@ -50,7 +50,7 @@ describe("bytes of a stream that must be UTF-8", () => {
     expect(new Utf8Repair().push(chunk)).toBe(chunk)
   })
 
-  test("what follows a cut character is not held back", () => {
+  test("bytes after a truncated character are not held back", () => {
     const repair = new Utf8Repair()
     expect(repair.push(Uint8Array.of(0x61, 0xf0, 0x9f))).toEqual(Buffer.from("a"))
     expect(repair.push(Uint8Array.of(0xa6))).toHaveLength(0)

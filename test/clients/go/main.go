@@ -19,7 +19,7 @@ type job struct {
 	Cells     []cell `json:"cells"`
 }
 
-// A cell is what a client is asked to do, and where it reports what happens on the way.
+// A cell is the task of a client, and the functions by which it reports its progress.
 type cell struct {
 	Model    string   `json:"model"`
 	Scenario string   `json:"scenario"`

@@ -28,7 +28,7 @@ async function observe(client, cell) {
     return `${name} of ${given.city}: fine`
   }
   const prompts = [`[cell ${library} | ${model} | ${scenario}] ${cell.prompts[0]}`, ...cell.prompts.slice(1)]
-  const asked = {
+  const task = {
     ...cell,
     prompts,
     callTool,
@@ -36,7 +36,7 @@ async function observe(client, cell) {
     restart: () => pieces.splice(0),
   }
   try {
-    const { texts, reasoning } = await client.ask(asked, job)
+    const { texts, reasoning } = await client.ask(task, job)
     const thoughts = thinking && shows(cell) ? { reasoning: reasoning ?? "" } : {}
     return { ...head, texts, pieces, calls, ...thoughts }
   } catch (error) {

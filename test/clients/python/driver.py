@@ -23,7 +23,7 @@ logging.disable(logging.CRITICAL)
 
 @dataclass
 class Cell:
-    """What a client is asked to do, and where it reports what happens on the way."""
+    """The task of a client, and the functions by which it reports its progress."""
 
     url: str
     key: str

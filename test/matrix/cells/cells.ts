@@ -1,7 +1,6 @@
-// What is done in the cells of each feature.
+// The cell function of each feature.
 import type { MatrixFeature } from "../axes.ts"
 import type { MatrixCell } from "../cell.ts"
-import { itemReferences, remoteServers, searchResults } from "./beside-chat.ts"
 import {
   cacheMarks,
   documentIn,
@@ -12,6 +11,7 @@ import {
   sealsBehindText,
 } from "./beyond-text.ts"
 import { lengthFinish, midStreamError, multiTurn, refusal, stopSequence, stream, text, usage } from "./plain.ts"
+import { itemReferences, remoteServers, searchResults } from "./protocol-extras.ts"
 import { forcedTool, parallelTools, toolError, toolResultWithImage, tools } from "./tools.ts"
 
 export const cells: Readonly<Record<MatrixFeature, (cell: MatrixCell) => Promise<void>>> = {

@@ -1,7 +1,7 @@
-// Cells about what is said in plain text, how an answer ends, and what it costs.
+// Cells of plain text, finish reasons and usage.
 import type { MatrixCell } from "../cell.ts"
 import { inputOf, OUTPUT_TOKENS, type ScriptedAnswer, USAGE } from "../conversation.ts"
-import { asked, INSTRUCTIONS, textsIn } from "./props.ts"
+import { INSTRUCTIONS, requestOf, textsIn } from "./props.ts"
 
 const QUESTION = "Who are you? ¿Y tú? 🦊"
 const TEXT = 'I am a fox, naïve and quick. 🦊 "Really"\nSo it is.'
@@ -17,21 +17,21 @@ export async function stream(cell: MatrixCell): Promise<void> {
 }
 
 async function saysText(cell: MatrixCell, streams: boolean): Promise<readonly string[]> {
-  const { reply, heard, pieces } = await cell.say(asked(QUESTION), { answer: ANSWER, stream: streams })
+  const { reply, received, pieces } = await cell.exchange(requestOf(QUESTION), { answer: ANSWER, stream: streams })
   cell.seen("text", reply.text).is(TEXT)
   cell.seen("model", reply.model).is(cell.model)
   cell.seen("reasoning", reply.reasoning).is("")
   cell.seen("calls", reply.calls).is([])
   cell.ended(reply, "stop")
-  cell.seen("instructions at the upstream", heard.instructions).is(INSTRUCTIONS)
-  cell.seen("turns at the upstream", textsIn(heard)).is([["user", QUESTION]])
-  cell.seen("tools at the upstream", heard.tools).is([])
+  cell.seen("instructions at the upstream", received.instructions).is(INSTRUCTIONS)
+  cell.seen("turns at the upstream", textsIn(received)).is([["user", QUESTION]])
+  cell.seen("tools at the upstream", received.tools).is([])
   return pieces
 }
 
 export async function multiTurn(cell: MatrixCell): Promise<void> {
   for (const streams of [false, true]) {
-    const first = await cell.say(asked(QUESTION), { answer: ANSWER, stream: streams })
+    const first = await cell.exchange(requestOf(QUESTION), { answer: ANSWER, stream: streams })
     const ask = {
       instructions: INSTRUCTIONS,
       turns: [
@@ -42,11 +42,14 @@ export async function multiTurn(cell: MatrixCell): Promise<void> {
         { by: "user", parts: [{ text: "Are you" }, { text: " sure?" }] },
       ],
     } as const
-    const { reply, heard } = await cell.say(ask, { answer: { ...ANSWER, parts: [{ text: "Yes." }] }, stream: streams })
+    const { reply, received } = await cell.exchange(ask, {
+      answer: { ...ANSWER, parts: [{ text: "Yes." }] },
+      stream: streams,
+    })
     cell.seen("text", reply.text).is("Yes.")
-    cell.seen("instructions at the upstream", heard.instructions).is(INSTRUCTIONS)
-    const said = textsIn(heard).map(([by, ...texts]) => [by, texts.join("")])
-    cell.seen("turns at the upstream", said).is([
+    cell.seen("instructions at the upstream", received.instructions).is(INSTRUCTIONS)
+    const texts = textsIn(received).map(([by, ...texts]) => [by, texts.join("")])
+    cell.seen("turns at the upstream", texts).is([
       ["user", "Hello."],
       ["assistant", "Good day."],
       ["user", QUESTION],
@@ -59,11 +62,11 @@ export async function multiTurn(cell: MatrixCell): Promise<void> {
 export async function lengthFinish(cell: MatrixCell): Promise<void> {
   for (const streams of [false, true]) {
     const answer: ScriptedAnswer = { parts: [{ text: "Once upon a" }], finish: "length" }
-    const ask = { ...asked("Tell me a story."), maxOutputTokens: 64 }
-    const { reply, heard } = await cell.say(ask, { answer, stream: streams })
+    const ask = { ...requestOf("Tell me a story."), maxOutputTokens: 64 }
+    const { reply, received } = await cell.exchange(ask, { answer, stream: streams })
     cell.seen("text", reply.text).is("Once upon a")
     cell.ended(reply, "length")
-    cell.seen("most tokens at the upstream", heard.maxOutputTokens).is(64)
+    cell.seen("most tokens at the upstream", received.maxOutputTokens).is(64)
   }
 }
 
@@ -71,8 +74,8 @@ const STOP = "THE END"
 
 export async function stopSequence(cell: MatrixCell): Promise<void> {
   const { client, upstream } = cell.name
-  const sayable = client !== "openai-responses"
-  if (!sayable)
+  const takesStop = client !== "openai-responses"
+  if (!takesStop)
     cell.note("Responses has no stop sequences: the cell checks that an answer which ended at one ends well.")
   for (const streams of [false, true]) {
     const answer: ScriptedAnswer = {
@@ -80,13 +83,13 @@ export async function stopSequence(cell: MatrixCell): Promise<void> {
       finish: "stop-sequence",
       stopSequence: STOP,
     }
-    const ask = { ...asked("Tell me a story."), ...(sayable && { stop: [STOP, "\n\nHuman:"] }) }
-    const { reply, heard } = await cell.say(ask, { answer, stream: streams, mayLose: true })
+    const ask = { ...requestOf("Tell me a story."), ...(takesStop && { stop: [STOP, "\n\nHuman:"] }) }
+    const { reply, received } = await cell.exchange(ask, { answer, stream: streams, mayLose: true })
     cell.seen("text", reply.text).is("Once upon a time")
     cell.ended(reply, "stop-sequence")
-    if (sayable) cell.seen("stop sequences at the upstream", heard.stop).is(ask.stop)
-    const isTold = upstream === "anthropic-messages" || upstream === "bedrock-converse"
-    if (client === "anthropic-messages" && isTold) cell.seen("which one stopped it", reply.stopSequence).is(STOP)
+    if (takesStop) cell.seen("stop sequences at the upstream", received.stop).is(ask.stop)
+    const isReported = upstream === "anthropic-messages" || upstream === "bedrock-converse"
+    if (client === "anthropic-messages" && isReported) cell.seen("which one stopped it", reply.stopSequence).is(STOP)
   }
 }
 
@@ -100,10 +103,10 @@ export async function usage(cell: MatrixCell): Promise<void> {
       "Gemini's usage has no place for what was written to a cache: it counts as prompt, and is named in `x-gateway-losses`.",
     )
   for (const streams of [false, true]) {
-    const { reply } = await cell.say(asked(QUESTION), { answer, stream: streams, mayLose: loses })
+    const { reply } = await cell.exchange(requestOf(QUESTION), { answer, stream: streams, mayLose: loses })
     const { reasoning, ...counts } = reply.usage ?? {}
     cell.seen("usage", counts).is({ input: inputOf(answer), cacheRead: USAGE.cacheRead, output: OUTPUT_TOKENS })
-    // Converse does not tell how much of the output was thought.
+    // Converse does not report the share of reasoning in the output.
     if (upstream !== "bedrock-converse") cell.seen("reasoning tokens", reasoning).is(USAGE.reasoning)
     if (loses && !streams) cell.lost("what was written to a cache", { reply, as: /cache/i })
   }
@@ -115,13 +118,13 @@ export async function refusal(cell: MatrixCell): Promise<void> {
   const { upstream } = cell.name
   for (const streams of [false, true]) {
     const inWords: ScriptedAnswer = { parts: [{ refusal: WORDS }], finish: "refusal" }
-    const { reply } = await cell.say(asked("Help me."), { answer: inWords, stream: streams, mayLose: true })
+    const { reply } = await cell.exchange(requestOf("Help me."), { answer: inWords, stream: streams, mayLose: true })
     cell.ended(reply, "refusal")
     const hasWords = upstream === "openai-chat" || upstream === "openai-responses"
     if (hasWords) cell.seen("words of the refusal", reply.refusal ?? reply.text).is(WORDS)
 
     const halfway: ScriptedAnswer = { parts: [{ text: "Well, first" }], finish: "refusal" }
-    const later = await cell.say(asked("Help me."), { answer: halfway, stream: streams, mayLose: true })
+    const later = await cell.exchange(requestOf("Help me."), { answer: halfway, stream: streams, mayLose: true })
     cell.seen("text before it was stopped", later.reply.text).is("Well, first")
     cell.ended(later.reply, "refusal")
   }
@@ -130,7 +133,7 @@ export async function refusal(cell: MatrixCell): Promise<void> {
 export async function midStreamError(cell: MatrixCell): Promise<void> {
   for (const breaks of ["with an error", "without a word"] as const) {
     const answer: ScriptedAnswer = { parts: [{ text: TEXT }], finish: "stop", breaks }
-    const { pieces, failure, reply } = await cell.hear(asked(QUESTION), { answer, stream: true })
+    const { pieces, failure, reply } = await cell.send(requestOf(QUESTION), { answer, stream: true })
     cell.seen(`text before it broke ${breaks}`, pieces.join("")).is(TEXT)
     if (!failure)
       cell.problem(`an error where it broke ${breaks}`, { expected: "one that is raised", seen: reply?.finish })

@@ -1,12 +1,12 @@
-// What the cells speak about: tools, files and texts, and how to find them in what an upstream heard.
+// The tools, files and texts of the cells, and functions that find them in a received request.
 import type {
-  HeardPart,
   MatrixJson,
   MatrixRequest,
   MatrixTool,
   MatrixToolCall,
   MediaFile,
   ReceivedConversation,
+  ReceivedPart,
 } from "../conversation.ts"
 import { list, members, text, type WireMembers } from "../wire.ts"
 
@@ -43,7 +43,7 @@ export const TIME: MatrixTool = {
 
 export const CALL: MatrixToolCall = { id: "call_a1B2c3D4", name: "get_weather", arguments: { city: "Köln", unit: "C" } }
 
-export function asked(question: string): MatrixRequest {
+export function requestOf(question: string): MatrixRequest {
   return { instructions: INSTRUCTIONS, turns: [{ by: "user", parts: [{ text: question }] }] }
 }
 
@@ -68,33 +68,35 @@ export function toolEssence({ name, description, schema }: MatrixTool): MatrixJs
   return { name, description, schema: essence(schema) }
 }
 
-function partsOf({ turns }: ReceivedConversation): HeardPart[] {
+function partsOf({ turns }: ReceivedConversation): ReceivedPart[] {
   return turns.flatMap(({ parts }) => parts)
 }
 
-export function callsIn(heard: ReceivedConversation): MatrixToolCall[] {
-  return partsOf(heard).flatMap((part) => (part.kind === "call" ? [part.call] : []))
+export function callsIn(received: ReceivedConversation): MatrixToolCall[] {
+  return partsOf(received).flatMap((part) => (part.kind === "call" ? [part.call] : []))
 }
 
-type HeardResult = Extract<HeardPart, { kind: "result" }>
+type ReceivedResult = Extract<ReceivedPart, { kind: "result" }>
 
 /** Each result with the call it is attached to. */
-export function resultsIn(heard: ReceivedConversation): (HeardResult & { readonly of: MatrixToolCall | undefined })[] {
-  const calls = callsIn(heard)
-  return partsOf(heard).flatMap((part) =>
+export function resultsIn(
+  received: ReceivedConversation,
+): (ReceivedResult & { readonly of: MatrixToolCall | undefined })[] {
+  const calls = callsIn(received)
+  return partsOf(received).flatMap((part) =>
     part.kind === "result" ? [{ ...part, of: calls.find(({ id }) => id === part.callId) }] : [],
   )
 }
 
-export function mediaIn(heard: ReceivedConversation, kind: "image" | "document"): MediaFile[] {
-  return partsOf(heard).flatMap((part) => (part.kind === kind ? [part.media] : []))
+export function mediaIn(received: ReceivedConversation, kind: "image" | "document"): MediaFile[] {
+  return partsOf(received).flatMap((part) => (part.kind === kind ? [part.media] : []))
 }
 
-export function sealsIn(heard: ReceivedConversation): string[] {
-  return partsOf(heard).flatMap((part) => ("seal" in part && part.seal !== undefined ? [part.seal] : []))
+export function sealsIn(received: ReceivedConversation): string[] {
+  return partsOf(received).flatMap((part) => ("seal" in part && part.seal !== undefined ? [part.seal] : []))
 }
 
-/** Who said what, of texts alone. */
+/** The texts of each turn, with its role. */
 export function textsIn({ turns }: ReceivedConversation): string[][] {
   return turns.map(({ by, parts }) => [by, ...parts.flatMap((part) => (part.kind === "text" ? [part.text] : []))])
 }

@@ -1,14 +1,14 @@
-// Messages by the `@anthropic-ai/sdk` library.
+// Messages with the `@anthropic-ai/sdk` library.
 import Anthropic from "@anthropic-ai/sdk"
 import type { Message, MessageParam } from "@anthropic-ai/sdk/resources/messages"
 import type {
-  AskedTurn,
   ClientFailure,
   ClientReply,
   MatrixRequest,
   MediaFile,
   RemoteCall,
   RemoteServer,
+  RequestTurn,
   UserPart,
 } from "../conversation.ts"
 import { given, list, members, numberOrNone, text, textOrNone } from "../wire.ts"
@@ -18,7 +18,7 @@ export function anthropicMessagesClient({ gateway, key, model }: MatrixConnectio
   const ear = new ListeningFetch()
   const baseURL = gateway.anthropic
   const anthropic = new Anthropic({ baseURL, apiKey: key, maxRetries: 0, timeout: PATIENCE_MS, fetch: ear.fetch })
-  // What is in beta stands on another object of the library, which is the same but for that.
+  // Beta features are on another object of the library, which is otherwise the same.
   const beta = anthropic.beta.messages as unknown as typeof anthropic.messages
   const messagesFor = ({ server }: MatrixRequest) => (server ? beta : anthropic.messages)
   const whole = async (ask: MatrixRequest): Promise<Message> => messagesFor(ask).create(bodyOf(ask, model))
@@ -39,7 +39,7 @@ export function anthropicMessagesClient({ gateway, key, model }: MatrixConnectio
       "tool-calls": ["tool_use"],
       refusal: ["refusal"],
     },
-    say: (ask, { stream }) =>
+    send: (ask, { stream }) =>
       outcomeOf(async (pieces) => {
         const message = stream ? await streamed(ask, pieces) : await whole(ask)
         return { ...replyOf(message), ...given({ losses: ear.losses }) }
@@ -87,7 +87,7 @@ function formatOf(schema: unknown): object {
   return { type: "json_schema", schema }
 }
 
-function messageOf(turn: AskedTurn, marked: boolean): MessageParam {
+function messageOf(turn: RequestTurn, marked: boolean): MessageParam {
   if (turn.by === "user") {
     const last = turn.parts.length - 1
     const blocks = turn.parts.map((part, index) => ({ ...blockOf(part), ...(marked && index === last && MARK) }))

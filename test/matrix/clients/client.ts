@@ -1,14 +1,15 @@
-// A driver: says a conversation with the protocol's official library, and tells what the library's own objects say.
+// A driver holds a conversation with the protocol's official library and reports the values of the library's own
+// objects.
 import type { ClientProtocol } from "../axes.ts"
 import type { ClientFailure, ClientOutcome, ClientReply, FinishKind, MatrixRequest } from "../conversation.ts"
 
 export interface MatrixClient {
   readonly protocol: ClientProtocol
-  /** How the library is called at npm. */
+  /** The library's name at npm. */
   readonly library: string
   /** Its protocol's words for how an answer ended. */
   readonly endings: Readonly<Record<FinishKind, readonly string[]>>
-  say(ask: MatrixRequest, options: { readonly stream: boolean }): Promise<ClientOutcome>
+  send(ask: MatrixRequest, options: { readonly stream: boolean }): Promise<ClientOutcome>
 }
 
 export interface MatrixConnection {
@@ -17,7 +18,7 @@ export interface MatrixConnection {
   readonly model: string
 }
 
-/** What each library is given as its base address. */
+/** The base address for each library. */
 export interface GatewayAddress {
   readonly openai: string
   readonly anthropic: string
@@ -29,16 +30,16 @@ export const LOSSES_HEADER = "x-gateway-losses"
 /** A call is given up after this long: a stream that neither ends nor fails is a failure. */
 export const PATIENCE_MS = 10_000
 
-/** What a call came to, whether it answers or raises. */
+/** The outcome of a call, an answer or an error. */
 export async function outcomeOf(
   call: (pieces: string[]) => Promise<ClientReply>,
-  told: (thrown: unknown) => ClientFailure,
+  failureOf: (thrown: unknown) => ClientFailure,
 ): Promise<ClientOutcome> {
   const pieces: string[] = []
   try {
     return { pieces, reply: await call(pieces) }
   } catch (thrown) {
-    return { pieces, failure: told(thrown) }
+    return { pieces, failure: failureOf(thrown) }
   }
 }
 

@@ -1,4 +1,4 @@
-// generateContent by the `@google/genai` library.
+// generateContent with the `@google/genai` library.
 import {
   ApiError,
   type Content,
@@ -9,19 +9,19 @@ import {
   type Part,
 } from "@google/genai"
 import {
-  type AskedResult,
-  type AskedTurn,
   type ClientFailure,
   type ClientReply,
   type MatrixRequest,
   type MediaFile,
+  type RequestTurn,
+  type ToolResultInput,
   type UserPart,
   unspeakable,
 } from "../conversation.ts"
 import { given, members, numberOrNone, parsed, textOrNone } from "../wire.ts"
 import { LOSSES_HEADER, type MatrixClient, type MatrixConnection, outcomeOf, PATIENCE_MS } from "./client.ts"
 
-/** What `high` is worth in tokens. */
+/** The token budget for `high`. */
 const HARD_BUDGET = 24_576
 
 export function geminiGenerateClient({ gateway, key, model }: MatrixConnection): MatrixClient {
@@ -30,8 +30,8 @@ export function geminiGenerateClient({ gateway, key, model }: MatrixConnection):
     const chunks: GenerateContentResponse[] = []
     for await (const chunk of await google.models.generateContentStream(bodyOf(ask, model))) {
       chunks.push(chunk)
-      const said = textIn(partsIn(chunk), { thoughts: false })
-      if (said !== "") pieces.push(said)
+      const piece = textIn(partsIn(chunk), { thoughts: false })
+      if (piece !== "") pieces.push(piece)
     }
     return chunks
   }
@@ -45,7 +45,7 @@ export function geminiGenerateClient({ gateway, key, model }: MatrixConnection):
       "tool-calls": ["STOP"],
       refusal: ["SAFETY", "PROHIBITED_CONTENT", "blocked: SAFETY", "blocked: PROHIBITED_CONTENT"],
     },
-    say: (ask, { stream }) =>
+    send: (ask, { stream }) =>
       outcomeOf(async (pieces) => {
         const chunks = stream ? await streamed(ask, pieces) : [await google.models.generateContent(bodyOf(ask, model))]
         return replyOf(chunks)
@@ -88,13 +88,13 @@ function bodyOf(
     thinkingConfig: ask.thinkHard && { thinkingBudget: HARD_BUDGET, includeThoughts: true },
     stopSequences: ask.stop && [...ask.stop],
     maxOutputTokens: ask.maxOutputTokens,
-    // What is cached is an object of the upstream's account here, not a place in the prompt.
+    // A cache is an object of the upstream's account here, not a position in the prompt.
     cachedContent: ask.cached && "cachedContents/matrix",
   })
   return { model, contents: ask.turns.map(contentOf), config }
 }
 
-function contentOf(turn: AskedTurn): Content {
+function contentOf(turn: RequestTurn): Content {
   if (turn.by === "user") return { role: "user", parts: turn.parts.map(partOf) }
   if (turn.by === "tools") return { role: "user", parts: turn.results.map(resultOf) }
   return "echo" in turn ? (turn.echo as Content) : { role: "model", parts: [{ text: turn.text }] }
@@ -110,7 +110,7 @@ function inline({ mediaType, base64 }: MediaFile): Part {
   return { inlineData: { mimeType: mediaType, data: base64 } }
 }
 
-function resultOf({ call, text, image, failed }: AskedResult): Part {
+function resultOf({ call, text, image, failed }: ToolResultInput): Part {
   const id = call.id === "" ? {} : { id: call.id }
   const response = failed ? { error: text } : { output: text }
   return { functionResponse: { ...id, name: call.name, response, ...(image && { parts: [inline(image)] }) } }

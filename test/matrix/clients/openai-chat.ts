@@ -1,12 +1,12 @@
-// Chat completions by the `openai` library.
+// Chat completions with the `openai` library.
 import OpenAI from "openai"
 import type { ChatCompletion, ChatCompletionMessageParam } from "openai/resources/chat/completions"
 import {
-  type AskedTurn,
   type ClientFailure,
   type ClientReply,
   type MatrixRequest,
   type MediaFile,
+  type RequestTurn,
   type UserPart,
   unspeakable,
 } from "../conversation.ts"
@@ -41,7 +41,7 @@ export function openaiChatClient(connection: MatrixConnection): MatrixClient {
       "tool-calls": ["tool_calls"],
       refusal: ["content_filter", "refusal"],
     },
-    say: (ask, { stream }) =>
+    send: (ask, { stream }) =>
       outcomeOf(async (pieces) => {
         const reply = stream ? await streamed(ask, pieces) : await whole(ask)
         return { ...reply, ...given({ losses: ear.losses }) }
@@ -85,16 +85,16 @@ function bodyOf(ask: MatrixRequest, model: string): ChatClientParams {
   }) as ChatClientParams
 }
 
-function messagesOf(turn: AskedTurn): ChatCompletionMessageParam[] {
+function messagesOf(turn: RequestTurn): ChatCompletionMessageParam[] {
   if (turn.by === "user") {
     const [first, ...others] = turn.parts
     const alone = first && "text" in first && others.length === 0 ? first.text : undefined
     return [{ role: "user", content: alone ?? turn.parts.map(partOf) }]
   }
   if (turn.by === "tools") {
-    return turn.results.map(({ call, text: said, image }) => {
+    return turn.results.map(({ call, text: output, image }) => {
       // The library's types know texts only; hosts and people do more.
-      const content = image ? [{ type: "text", text: said }, partOf({ image })] : said
+      const content = image ? [{ type: "text", text: output }, partOf({ image })] : output
       return { role: "tool", tool_call_id: call.id, content } as ChatCompletionMessageParam
     })
   }
@@ -116,8 +116,8 @@ function replyOf({ choices, usage, model }: ChatCompletion, reasoning: string): 
   const [choice] = choices
   const { content = null, refusal = null, tool_calls } = choice?.message ?? {}
   const calls = list(tool_calls).map((call) => {
-    const { name, arguments: said } = members(members(call).function)
-    return { id: text(members(call).id), name: text(name), arguments: parsed(text(said)) as never }
+    const { name, arguments: input } = members(members(call).function)
+    return { id: text(members(call).id), name: text(name), arguments: parsed(text(input)) as never }
   })
   return {
     text: content ?? "",
@@ -136,7 +136,7 @@ function replyOf({ choices, usage, model }: ChatCompletion, reasoning: string): 
         }),
       },
     }),
-    // What most clients keep of an answer: members they do not know are gone.
+    // The part of an answer that most clients keep: unknown members are dropped.
     echo: { role: "assistant", content, ...(calls.length > 0 && { tool_calls }) },
   }
 }

@@ -1,11 +1,11 @@
-// Responses by the `openai` library.
+// Responses with the `openai` library.
 import type OpenAI from "openai"
 import type { Response, ResponseInputItem, ResponseOutputItem } from "openai/resources/responses/responses"
 import {
-  type AskedTurn,
   type ClientReply,
   type MatrixRequest,
   type RemoteServer,
+  type RequestTurn,
   type UserPart,
   unspeakable,
 } from "../conversation.ts"
@@ -41,7 +41,7 @@ export function openaiResponsesClient(connection: MatrixConnection): MatrixClien
       "tool-calls": ["completed"],
       refusal: ["incomplete: content_filter", "refusal"],
     },
-    say: (ask, { stream }) =>
+    send: (ask, { stream }) =>
       outcomeOf(async (pieces) => {
         const reply = stream ? await streamed(ask, pieces) : await whole(ask)
         return { ...reply, ...given({ losses: ear.losses }) }
@@ -82,13 +82,13 @@ function serverTool({ label, url, token, allowed }: RemoteServer) {
   return { ...named, allowed_tools: [...allowed], require_approval: "never" as const }
 }
 
-function itemsOf(turn: AskedTurn, { byReference }: MatrixRequest): ResponseInputItem[] {
+function itemsOf(turn: RequestTurn, { byReference }: MatrixRequest): ResponseInputItem[] {
   if (turn.by === "user") return [{ role: "user", content: turn.parts.map(partOf) }]
   if (turn.by === "tools") {
-    return turn.results.map(({ call, text: said, image }) => ({
+    return turn.results.map(({ call, text: output, image }) => ({
       type: "function_call_output",
       call_id: call.id,
-      output: image ? [partOf({ text: said }), partOf({ image })] : said,
+      output: image ? [partOf({ text: output }), partOf({ image })] : output,
     }))
   }
   if (!("echo" in turn)) return [{ role: "assistant", content: turn.text }]

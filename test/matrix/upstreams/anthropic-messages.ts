@@ -1,15 +1,15 @@
-// Anthropic's messages at the upstream's end.
+// Anthropic's Messages at the upstream's end.
 import {
   type AnswerPart,
   cacheWriteOf,
   type FinishKind,
-  type HeardPart,
   inPieces,
   type JsonObject,
   type MatrixJson,
   type MediaFile,
   OUTPUT_TOKENS,
   type ReceivedConversation,
+  type ReceivedPart,
   type RemoteCall,
   type ScriptedAnswer,
   USAGE,
@@ -17,13 +17,13 @@ import {
 import { given, list, members, numberOrNone, text, textOrNone, type WireMembers } from "../wire.ts"
 import { AnswerRecorder, type EncodedAnswer, joined, type UpstreamFormat } from "./upstream-format.ts"
 
-export const anthropicMessagesVoice: UpstreamFormat = {
+export const anthropicMessagesFormat: UpstreamFormat = {
   protocol: "anthropic-messages",
   contentType: "text/event-stream; charset=utf-8",
   addressed(path, { model, stream }) {
     return path === "/v1/messages" ? { model: text(model), stream: stream === true } : undefined
   },
-  heard,
+  parseRequest,
   whole,
   stream,
   errorEvent: event("error", { error: { type: "overloaded_error", message: "Overloaded" } }),
@@ -61,7 +61,7 @@ function whole(answer: ScriptedAnswer): JsonObject {
   }
 }
 
-/** A refusal is a reason to stop here, not something said. */
+/** A refusal is a finish reason here, not text. */
 function blocksOf(part: AnswerPart): JsonObject[] {
   if ("text" in part) return [{ type: "text", text: part.text }]
   if ("reasoning" in part) return [{ type: "thinking", thinking: part.reasoning, signature: part.seal }]
@@ -117,8 +117,8 @@ function deltasOf(part: AnswerPart, { type }: JsonObject): JsonObject[] {
   if ("remote" in part && type === "mcp_tool_result") return []
   if ("text" in part) return inPieces(part.text).map((piece) => ({ type: "text_delta", text: piece }))
   if ("call" in part || "remote" in part) {
-    const { arguments: said } = "call" in part ? part.call : part.remote
-    const pieces = ["", ...inPieces(JSON.stringify(said))]
+    const { arguments: input } = "call" in part ? part.call : part.remote
+    const pieces = ["", ...inPieces(JSON.stringify(input))]
     return pieces.map((piece) => ({ type: "input_json_delta", partial_json: piece }))
   }
   if ("refusal" in part) return []
@@ -126,7 +126,7 @@ function deltasOf(part: AnswerPart, { type }: JsonObject): JsonObject[] {
   return [...thoughts, { type: "signature_delta", signature: part.seal }]
 }
 
-function heard(
+function parseRequest(
   body: WireMembers,
   { model, stream: streams }: { model: string; stream: boolean },
 ): ReceivedConversation {
@@ -170,7 +170,7 @@ function wordOf(type: unknown): "auto" | "none" | "any" {
   return type === "any" || type === "none" ? type : "auto"
 }
 
-function partOf(value: unknown): HeardPart {
+function partOf(value: unknown): ReceivedPart {
   const part = members(value)
   if (part.type === "text") return { kind: "text", text: text(part.text) }
   if (part.type === "image") return { kind: "image", media: sourceOf(part) }
@@ -180,8 +180,8 @@ function partOf(value: unknown): HeardPart {
     return { kind: "call", call: { id: text(part.id), name: text(part.name), arguments: part.input as MatrixJson } }
   }
   if (part.type === "search_result") {
-    const said = list(part.content).map((block) => text(members(block).text))
-    return { kind: "passage", title: text(part.title), source: text(part.source), text: said.join("\n") }
+    const texts = list(part.content).map((block) => text(members(block).text))
+    return { kind: "passage", title: text(part.title), source: text(part.source), text: texts.join("\n") }
   }
   if (part.type !== "tool_result") return { kind: "unknown", value }
   const content =

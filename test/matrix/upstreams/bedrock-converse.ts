@@ -1,11 +1,10 @@
-// Bedrock's Converse at the upstream's end. Its streams come in AWS's own frames.
+// Bedrock's Converse at the upstream's end. Its streams are in AWS's own frames.
 import { encodeEventMessage } from "../../../src/transport/streams/aws-event-stream.fixture.ts"
 import { framedException } from "../../providers/aws.ts"
 import {
   type AnswerPart,
   cacheWriteOf,
   type FinishKind,
-  type HeardPart,
   inPieces,
   inputOf,
   type JsonObject,
@@ -13,6 +12,7 @@ import {
   type MediaFile,
   OUTPUT_TOKENS,
   type ReceivedConversation,
+  type ReceivedPart,
   type ScriptedAnswer,
   USAGE,
   unspeakable,
@@ -26,14 +26,14 @@ import {
   type UpstreamFormat,
 } from "./upstream-format.ts"
 
-export const bedrockConverseVoice: UpstreamFormat = {
+export const bedrockConverseFormat: UpstreamFormat = {
   protocol: "bedrock-converse",
   contentType: "application/vnd.amazon.eventstream",
   addressed(path): RequestTarget | undefined {
-    const said = /^\/model\/([^/]+)\/(converse|converse-stream)$/.exec(path)
-    return said ? { model: decodeURIComponent(said[1] ?? ""), stream: said[2] === "converse-stream" } : undefined
+    const match = /^\/model\/([^/]+)\/(converse|converse-stream)$/.exec(path)
+    return match ? { model: decodeURIComponent(match[1] ?? ""), stream: match[2] === "converse-stream" } : undefined
   },
-  heard,
+  parseRequest,
   whole,
   stream,
   errorEvent: framedException("modelStreamErrorException", "The model stopped."),
@@ -68,7 +68,7 @@ function whole(answer: ScriptedAnswer, body: WireMembers): JsonObject {
   }
 }
 
-/** What only some models tell is told where it was asked for. */
+/** Fields that only some models report, on request. */
 function asksFor(body: WireMembers, path: string): boolean {
   return list(body.additionalModelResponseFieldPaths).includes(path)
 }
@@ -104,8 +104,8 @@ function stream(answer: ScriptedAnswer, body: WireMembers): EncodedAnswer {
     speech.add(frame("contentBlockStop", { contentBlockIndex }))
   }
   const fields = { delta: { stop_sequence: stopSequence } }
-  const told = asksFor(body, "/delta/stop_sequence") ? { additionalModelResponseFields: fields } : {}
-  speech.add(frame("messageStop", { stopReason: WORDS[finish], ...told }))
+  const requested = asksFor(body, "/delta/stop_sequence") ? { additionalModelResponseFields: fields } : {}
+  speech.add(frame("messageStop", { stopReason: WORDS[finish], ...requested }))
   speech.add(frame("metadata", { usage: usageOf(answer), metrics: { latencyMs: 123 } }))
   return speech
 }
@@ -121,7 +121,7 @@ function deltasOf(part: AnswerPart): JsonObject[] {
   return [...thoughts, { reasoningContent: { signature: part.seal } }]
 }
 
-function heard(body: WireMembers, { model, stream: streams }: RequestTarget): ReceivedConversation {
+function parseRequest(body: WireMembers, { model, stream: streams }: RequestTarget): ReceivedConversation {
   const inference = members(body.inferenceConfig)
   const more = members(body.additionalModelRequestFields)
   const format = members(members(members(members(body.outputConfig).textFormat).structure).jsonSchema)
@@ -168,7 +168,7 @@ function choiceOf(choice: WireMembers): ReceivedConversation["choice"] {
   return "any" in choice ? "any" : "auto"
 }
 
-function partOf(part: WireMembers): HeardPart {
+function partOf(part: WireMembers): ReceivedPart {
   const { image, document, toolUse, toolResult, reasoningContent } = part
   if (typeof part.text === "string") return { kind: "text", text: part.text }
   if (image) return { kind: "image", media: mediaOf(members(image), "image") }
@@ -184,11 +184,11 @@ function partOf(part: WireMembers): HeardPart {
   return toolResult ? resultOf(members(toolResult)) : { kind: "unknown", value: part }
 }
 
-function resultOf({ toolUseId, content, status }: WireMembers): HeardPart {
+function resultOf({ toolUseId, content, status }: WireMembers): ReceivedPart {
   const blocks = list(content).map(members)
-  const said = blocks.map((block) => ("json" in block ? JSON.stringify(block.json) : text(block.text)))
+  const texts = blocks.map((block) => ("json" in block ? JSON.stringify(block.json) : text(block.text)))
   const images = blocks.flatMap(({ image }) => (image ? [mediaOf(members(image), "image")] : []))
-  return { kind: "result", callId: text(toolUseId), text: said.join(""), images, failed: status === "error" }
+  return { kind: "result", callId: text(toolUseId), text: texts.join(""), images, failed: status === "error" }
 }
 
 function mediaOf({ format, source }: WireMembers, type: string): MediaFile {

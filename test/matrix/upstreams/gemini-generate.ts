@@ -1,7 +1,6 @@
 // Google's generateContent at the upstream's end.
 import {
   type FinishKind,
-  type HeardPart,
   inPieces,
   inputOf,
   type JsonObject,
@@ -10,6 +9,7 @@ import {
   type MediaFile,
   OUTPUT_TOKENS,
   type ReceivedConversation,
+  type ReceivedPart,
   type ScriptedAnswer,
   UNSEEN_SEAL,
   USAGE,
@@ -24,14 +24,14 @@ import {
   type UpstreamFormat,
 } from "./upstream-format.ts"
 
-export const geminiGenerateVoice: UpstreamFormat = {
+export const geminiGenerateFormat: UpstreamFormat = {
   protocol: "gemini-generate",
   contentType: "text/event-stream",
   addressed(path): RequestTarget | undefined {
-    const said = /^\/v1beta\/models\/([^:?]+):(generateContent|streamGenerateContent\?alt=sse)$/.exec(path)
-    return said ? { model: said[1] ?? "", stream: said[2] !== "generateContent" } : undefined
+    const match = /^\/v1beta\/models\/([^:?]+):(generateContent|streamGenerateContent\?alt=sse)$/.exec(path)
+    return match ? { model: match[1] ?? "", stream: match[2] !== "generateContent" } : undefined
   },
-  heard,
+  parseRequest,
   whole,
   stream,
   errorEvent: event({ error: { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" } }),
@@ -100,16 +100,18 @@ function event(value: JsonObject): string {
   return `data: ${JSON.stringify(value)}\r\n\r\n`
 }
 
-/** Texts come in pieces, a signature behind the last of them; arguments come whole: this vendor does not stream them. */
+/** Texts are streamed in pieces, with a signature after the last; arguments are not streamed by this vendor. */
 function stream(answer: ScriptedAnswer): EncodedAnswer {
   const speech = new AnswerRecorder()
   const written = writtenParts(answer)
-  for (const { text: said, thoughtSignature, ...more } of written) {
+  for (const { text: content, thoughtSignature, ...more } of written) {
     const signed = thoughtSignature === undefined ? {} : { thoughtSignature }
     const pieces =
-      said === undefined ? [{ ...more, ...signed }] : inPieces(text(said)).map((piece) => ({ text: piece, ...more }))
+      content === undefined
+        ? [{ ...more, ...signed }]
+        : inPieces(text(content)).map((piece) => ({ text: piece, ...more }))
     for (const piece of pieces) speech.addPiece(event(response([piece], { answer })))
-    if (said !== undefined && thoughtSignature !== undefined)
+    if (content !== undefined && thoughtSignature !== undefined)
       speech.add(event(response([{ text: "", ...signed }], { answer })))
   }
   const finishReason = WORDS[answer.finish]
@@ -117,7 +119,7 @@ function stream(answer: ScriptedAnswer): EncodedAnswer {
   return speech
 }
 
-function heard(body: WireMembers, { model, stream: streams }: RequestTarget): ReceivedConversation {
+function parseRequest(body: WireMembers, { model, stream: streams }: RequestTarget): ReceivedConversation {
   const config = members(body.generationConfig)
   const thinking = members(config.thinkingConfig)
   const calls = new PendingCalls()
@@ -166,9 +168,9 @@ class PendingCalls {
 
   called(call: WireMembers): MatrixToolCall {
     const id = textOrNone(call.id) ?? `unnamed ${this.count++}`
-    const told = { id, name: text(call.name), arguments: (call.args ?? {}) as MatrixJson }
-    this.waiting.push(told)
-    return told
+    const received = { id, name: text(call.name), arguments: (call.args ?? {}) as MatrixJson }
+    this.waiting.push(received)
+    return received
   }
 
   answered({ id, name }: WireMembers): string {
@@ -178,7 +180,7 @@ class PendingCalls {
   }
 }
 
-function partOf(value: unknown, calls: PendingCalls): HeardPart {
+function partOf(value: unknown, calls: PendingCalls): ReceivedPart {
   const part = members(value)
   const { functionCall, functionResponse, inlineData } = part
   const seal = given({ seal: textOrNone(part.thoughtSignature) })
@@ -196,13 +198,13 @@ function mediaOf({ mimeType, data }: WireMembers): MediaFile {
   return { mediaType: text(mimeType), base64: text(data) }
 }
 
-function resultOf(result: WireMembers, calls: PendingCalls): HeardPart {
+function resultOf(result: WireMembers, calls: PendingCalls): ReceivedPart {
   const response = members(result.response)
-  const said = response.error ?? response.output ?? response.result
+  const output = response.error ?? response.output ?? response.result
   return {
     kind: "result",
     callId: calls.answered(result),
-    text: typeof said === "string" ? said : JSON.stringify(said ?? response),
+    text: typeof output === "string" ? output : JSON.stringify(output ?? response),
     images: list(result.parts).map((part) => mediaOf(members(members(part).inlineData))),
     failed: "error" in response,
   }

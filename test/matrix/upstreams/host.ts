@@ -1,4 +1,4 @@
-// A scripted upstream on a real socket: hears what it is sent, and gives the answers it was told to, in one protocol.
+// A scripted upstream on a real socket: records its requests and sends scripted answers, in one protocol.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { signatureFault } from "../../providers/aws.ts"
 import type { ReceivedConversation, ScriptedAnswer } from "../conversation.ts"
@@ -10,19 +10,19 @@ import { brokenRules } from "./vendor-rules.ts"
 const PLAIN: ScriptedAnswer = { parts: [{ text: "Hello." }], finish: "stop" }
 
 export class MatrixHost {
-  /** What it was sent since it was last told what to answer, the last request at the end. */
-  readonly heard: ReceivedConversation[] = []
-  /** What is wrong with what it was sent, whatever the cell is about. */
+  /** The requests since the answer was last set, the last one at the end. */
+  readonly received: ReceivedConversation[] = []
+  /** Faults in the received requests, independent of the cell. */
   readonly faults: string[] = []
   private answer: ScriptedAnswer = PLAIN
 
   private constructor(
-    readonly voice: UpstreamFormat,
+    readonly format: UpstreamFormat,
     private readonly server: Server,
     readonly port: number,
   ) {}
 
-  static async start(voice: UpstreamFormat, port = 0): Promise<MatrixHost> {
+  static async start(format: UpstreamFormat, port = 0): Promise<MatrixHost> {
     const server = createServer((request, response) => void host.serve(request, response))
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject)
@@ -30,7 +30,7 @@ export class MatrixHost {
     })
     const address = server.address()
     if (address === null || typeof address === "string") throw new Error("the upstream does not listen")
-    const host = new MatrixHost(voice, server, address.port)
+    const host = new MatrixHost(format, server, address.port)
     return host
   }
 
@@ -40,7 +40,7 @@ export class MatrixHost {
 
   willAnswer(answer: ScriptedAnswer): void {
     this.answer = answer
-    this.heard.length = 0
+    this.received.length = 0
     this.faults.length = 0
   }
 
@@ -54,8 +54,8 @@ export class MatrixHost {
     for await (const piece of request) pieces.push(piece)
     const raw = Buffer.concat(pieces)
     const body = members(parsed(raw.toString()))
-    const { voice, answer } = this
-    const addressed = voice.addressed(request.url ?? "", body)
+    const { format, answer } = this
+    const addressed = format.addressed(request.url ?? "", body)
     if (!addressed) {
       this.faults.push(`a call to ${request.method} ${request.url}, which generates nothing`)
       response.writeHead(404, { "content-type": "application/json" }).end("{}")
@@ -63,26 +63,26 @@ export class MatrixHost {
     }
     const fault = credentialFault(request, raw)
     if (fault !== undefined) this.faults.push(fault)
-    const heard = voice.heard(body, addressed)
-    this.faults.push(...brokenRules(voice.protocol, { heard, body }))
-    this.heard.push(heard)
+    const received = format.parseRequest(body, addressed)
+    this.faults.push(...brokenRules(format.protocol, { received, body }))
+    this.received.push(received)
     if (addressed.stream) await this.stream(answer, { body, response })
-    else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(voice.whole(answer, body)))
+    else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(format.whole(answer, body)))
   }
 
   private async stream(
     answer: ScriptedAnswer,
     { body, response }: { body: ReturnType<typeof members>; response: ServerResponse },
   ): Promise<void> {
-    const { events, untilLastPiece } = this.voice.stream(answer, body)
-    response.writeHead(200, { "content-type": this.voice.contentType })
+    const { events, untilLastPiece } = this.format.stream(answer, body)
+    response.writeHead(200, { "content-type": this.format.contentType })
     const sent = answer.breaks === undefined ? events : events.slice(0, untilLastPiece)
     for (const event of sent) await written(response, event)
     if (answer.breaks === undefined) response.end()
     else {
-      // So that what was said has arrived when the stream breaks.
+      // The text must have arrived before the stream breaks.
       await Bun.sleep(20)
-      if (answer.breaks === "with an error") response.end(this.voice.errorEvent)
+      if (answer.breaks === "with an error") response.end(this.format.errorEvent)
       else response.destroy()
     }
   }
@@ -102,6 +102,6 @@ function credentialFault(request: IncomingMessage, body: Buffer): string | undef
   if (authorization.startsWith("AWS4")) {
     return signatureFault({ method, path, headers, head: "", body }, CREDENTIAL)
   }
-  const told = [authorization.replace("Bearer ", ""), headers["x-api-key"], headers["x-goog-api-key"]]
-  return told.includes(CREDENTIAL.secretAccessKey) ? undefined : "a call without the upstream's credential"
+  const credentials = [authorization.replace("Bearer ", ""), headers["x-api-key"], headers["x-goog-api-key"]]
+  return credentials.includes(CREDENTIAL.secretAccessKey) ? undefined : "a call without the upstream's credential"
 }

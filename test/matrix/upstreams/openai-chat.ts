@@ -1,8 +1,6 @@
 // Chat completions at the upstream's end.
 import {
   type FinishKind,
-  type HeardPart,
-  type HeardTurn,
   inPieces,
   inputOf,
   type JsonObject,
@@ -10,6 +8,8 @@ import {
   type MatrixTool,
   OUTPUT_TOKENS,
   type ReceivedConversation,
+  type ReceivedPart,
+  type ReceivedTurn,
   type ScriptedAnswer,
   USAGE,
   unspeakable,
@@ -17,13 +17,13 @@ import {
 import { dataIn, given, list, members, numberOrNone, parsed, text, textOrNone, type WireMembers } from "../wire.ts"
 import { AnswerRecorder, type EncodedAnswer, joined, type UpstreamFormat } from "./upstream-format.ts"
 
-export const openaiChatVoice: UpstreamFormat = {
+export const openaiChatFormat: UpstreamFormat = {
   protocol: "openai-chat",
   contentType: "text/event-stream",
   addressed(path, { model, stream }) {
     return path === "/v1/chat/completions" ? { model: text(model), stream: stream === true } : undefined
   },
-  heard,
+  parseRequest,
   whole,
   stream,
   errorEvent: event({
@@ -51,7 +51,7 @@ const WORDS: Readonly<Record<FinishKind, string>> = {
   refusal: "content_filter",
 }
 
-/** Whoever refuses in words has ended well, in this protocol. */
+/** A refusal in words is a normal end in this protocol. */
 function finishWord({ finish, parts }: ScriptedAnswer): string {
   return parts.some((part) => "refusal" in part) ? "stop" : WORDS[finish]
 }
@@ -69,10 +69,10 @@ function whole(answer: ScriptedAnswer): JsonObject {
     annotations: [],
     ...(thoughts.length > 0 && { reasoning_content: thoughts.join("") }),
     ...(calls.length > 0 && {
-      tool_calls: calls.map(({ id, name, arguments: said }) => ({
+      tool_calls: calls.map(({ id, name, arguments: input }) => ({
         id,
         type: "function",
-        function: { name, arguments: JSON.stringify(said) },
+        function: { name, arguments: JSON.stringify(input) },
       })),
     }),
   }
@@ -85,9 +85,9 @@ function event(value: JsonObject): string {
 }
 
 function stream(answer: ScriptedAnswer, body: WireMembers): EncodedAnswer {
-  const asked = members(body.stream_options).include_usage === true
+  const includesUsage = members(body.stream_options).include_usage === true
   const chunk = (choices: readonly MatrixJson[], usage: MatrixJson = null) =>
-    event({ ...HEAD, object: "chat.completion.chunk", choices, ...(asked && { usage }) })
+    event({ ...HEAD, object: "chat.completion.chunk", choices, ...(includesUsage && { usage }) })
   const delta = (value: JsonObject, finish: string | null = null) =>
     chunk([{ index: 0, delta: value, logprobs: null, finish_reason: finish }])
   const speech = new AnswerRecorder()
@@ -95,9 +95,9 @@ function stream(answer: ScriptedAnswer, body: WireMembers): EncodedAnswer {
   let index = 0
   for (const part of answer.parts) {
     if ("call" in part) {
-      const { id, name, arguments: said } = part.call
+      const { id, name, arguments: input } = part.call
       speech.addPiece(delta({ tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] }))
-      for (const piece of inPieces(JSON.stringify(said))) {
+      for (const piece of inPieces(JSON.stringify(input))) {
         speech.addPiece(delta({ tool_calls: [{ index, function: { arguments: piece } }] }))
       }
       index++
@@ -105,17 +105,17 @@ function stream(answer: ScriptedAnswer, body: WireMembers): EncodedAnswer {
       for (const piece of inPieces(part.reasoning)) speech.addPiece(delta({ reasoning_content: piece }))
     } else if ("remote" in part) unspeakable(part)
     else {
-      const [member, said] = "text" in part ? ["content", part.text] : ["refusal", part.refusal]
-      for (const piece of inPieces(said as string)) speech.addPiece(delta({ [member as string]: piece }))
+      const [member, content] = "text" in part ? ["content", part.text] : ["refusal", part.refusal]
+      for (const piece of inPieces(content as string)) speech.addPiece(delta({ [member as string]: piece }))
     }
   }
   speech.add(delta({}, finishWord(answer)))
-  if (asked) speech.add(chunk([], usageOf(answer)))
+  if (includesUsage) speech.add(chunk([], usageOf(answer)))
   speech.add("data: [DONE]\n\n")
   return speech
 }
 
-function heard(
+function parseRequest(
   body: WireMembers,
   { model, stream: streams }: { model: string; stream: boolean },
 ): ReceivedConversation {
@@ -153,7 +153,7 @@ function textIn(content: unknown): string {
         .join("")
 }
 
-function turnOf(message: WireMembers): HeardTurn {
+function turnOf(message: WireMembers): ReceivedTurn {
   const { role, content } = message
   const parts =
     typeof content === "string" && content !== ""
@@ -161,7 +161,7 @@ function turnOf(message: WireMembers): HeardTurn {
       : list(content).map(partOf)
   if (role === "tool") {
     const images = parts.flatMap((part) => (part.kind === "image" ? [part.media] : []))
-    const result: HeardPart = {
+    const result: ReceivedPart = {
       kind: "result",
       callId: text(message.tool_call_id),
       text: textIn(content),
@@ -172,11 +172,11 @@ function turnOf(message: WireMembers): HeardTurn {
   }
   if (role !== "assistant") return { by: "user", parts }
   const thought = text(message.reasoning_content)
-  const calls = list(message.tool_calls).map((call): HeardPart => {
-    const { name, arguments: said } = members(members(call).function)
+  const calls = list(message.tool_calls).map((call): ReceivedPart => {
+    const { name, arguments: input } = members(members(call).function)
     return {
       kind: "call",
-      call: { id: text(members(call).id), name: text(name), arguments: parsed(text(said)) as MatrixJson },
+      call: { id: text(members(call).id), name: text(name), arguments: parsed(text(input)) as MatrixJson },
     }
   })
   return {
@@ -185,7 +185,7 @@ function turnOf(message: WireMembers): HeardTurn {
   }
 }
 
-function partOf(value: unknown): HeardPart {
+function partOf(value: unknown): ReceivedPart {
   const part = members(value)
   if (part.type === "text") return { kind: "text", text: text(part.text) }
   if (part.type === "image_url") return { kind: "image", media: dataIn(text(members(part.image_url).url)) }

@@ -1,4 +1,4 @@
-// Responses at the upstream's end: what an answer looks like. What a request says stands in its own file.
+// Responses at the upstream's end: writing an answer. Requests are read in openai-responses-request.ts.
 import {
   type AnswerPart,
   inPieces,
@@ -9,16 +9,16 @@ import {
   USAGE,
 } from "../conversation.ts"
 import { text } from "../wire.ts"
-import { heardInResponses, REASONING_ID } from "./openai-responses-heard.ts"
+import { parseResponsesRequest, REASONING_ID } from "./openai-responses-request.ts"
 import { AnswerRecorder, type EncodedAnswer, type UpstreamFormat } from "./upstream-format.ts"
 
-export const openaiResponsesVoice: UpstreamFormat = {
+export const openaiResponsesFormat: UpstreamFormat = {
   protocol: "openai-responses",
   contentType: "text/event-stream; charset=utf-8",
   addressed(path, { model, stream }) {
     return path === "/v1/responses" ? { model: text(model), stream: stream === true } : undefined
   },
-  heard: heardInResponses,
+  parseRequest: parseResponsesRequest,
   whole,
   stream,
   errorEvent: event("error", {
@@ -101,21 +101,21 @@ function itemOf(part: AnswerPart, { index, answer }: ItemPlace): JsonObject {
     return { id: REASONING_ID, type: "reasoning", encrypted_content: part.seal, summary }
   }
   if ("call" in part) {
-    const { id, name, arguments: said } = part.call
+    const { id, name, arguments: input } = part.call
     return {
       id: `fc_0a1b2c${own}`,
       type: "function_call",
       status: "completed",
-      arguments: JSON.stringify(said),
+      arguments: JSON.stringify(input),
       call_id: id,
       name,
     }
   }
   if ("remote" in part) {
-    const { server, name, arguments: said, output } = part.remote
+    const { server, name, arguments: input, output } = part.remote
     return {
       ...{ id: `mcp_0a1b2c${own}`, type: "mcp_call", status: "completed", approval_request_id: null },
-      ...{ server_label: server, name, arguments: JSON.stringify(said), output, error: null },
+      ...{ server_label: server, name, arguments: JSON.stringify(input), output, error: null },
     }
   }
   return {
@@ -181,37 +181,37 @@ function speakItem(part: AnswerPart, place: ItemPlace, numbered: NumberedSpeech)
   } else if ("call" in part) {
     const begun = { ...item, status: "in_progress", arguments: "" }
     numbered.add("response.output_item.added", { output_index, item: begun })
-    const said = JSON.stringify(part.call.arguments)
-    for (const delta of inPieces(said)) numbered.addPiece("response.function_call_arguments.delta", { ...at, delta })
-    numbered.add("response.function_call_arguments.done", { ...at, arguments: said })
+    const json = JSON.stringify(part.call.arguments)
+    for (const delta of inPieces(json)) numbered.addPiece("response.function_call_arguments.delta", { ...at, delta })
+    numbered.add("response.function_call_arguments.done", { ...at, arguments: json })
   } else if ("remote" in part) {
     const begun = { ...item, status: "in_progress", arguments: "", output: null }
     numbered.add("response.output_item.added", { output_index, item: begun })
     numbered.add("response.mcp_call.in_progress", at)
-    const said = JSON.stringify(part.remote.arguments)
-    for (const delta of inPieces(said)) numbered.addPiece("response.mcp_call_arguments.delta", { ...at, delta })
-    numbered.add("response.mcp_call_arguments.done", { ...at, arguments: said })
+    const json = JSON.stringify(part.remote.arguments)
+    for (const delta of inPieces(json)) numbered.addPiece("response.mcp_call_arguments.delta", { ...at, delta })
+    numbered.add("response.mcp_call_arguments.done", { ...at, arguments: json })
     numbered.add("response.mcp_call.completed", at)
   } else speakMessage(part, { item, output_index, numbered })
   numbered.add("response.output_item.done", { output_index, item })
 }
 
-interface SpokenMessage {
+interface OutputMessage {
   readonly item: JsonObject
   readonly output_index: number
   readonly numbered: NumberedSpeech
 }
 
-function speakMessage(part: MessagePart, { item, output_index, numbered }: SpokenMessage): void {
+function speakMessage(part: MessagePart, { item, output_index, numbered }: OutputMessage): void {
   const place = { item_id: item.id ?? "", output_index, content_index: 0 }
   const isText = "text" in part
-  const said = isText ? part.text : part.refusal
+  const content = isText ? part.text : part.refusal
   const empty = contentOf(isText ? { text: "" } : { refusal: "" })
   const word = isText ? "response.output_text" : "response.refusal"
   const logprobs = isText ? { logprobs: [] } : {}
   numbered.add("response.output_item.added", { output_index, item: { ...item, status: "in_progress", content: [] } })
   numbered.add("response.content_part.added", { ...place, part: empty })
-  for (const delta of inPieces(said)) numbered.addPiece(`${word}.delta`, { ...place, delta, ...logprobs })
-  numbered.add(`${word}.done`, { ...place, ...(isText ? { text: said } : { refusal: said }), ...logprobs })
+  for (const delta of inPieces(content)) numbered.addPiece(`${word}.delta`, { ...place, delta, ...logprobs })
+  numbered.add(`${word}.done`, { ...place, ...(isText ? { text: content } : { refusal: content }), ...logprobs })
   numbered.add("response.content_part.done", { ...place, part: contentOf(part) })
 }

@@ -1,19 +1,19 @@
-// How one protocol is spoken at the upstream's end: what a request says, and an answer as the vendor writes it. By hand,
-// and not with the product's codecs: an error of theirs would cancel itself.
+// One protocol at the upstream's end: reading a request, and writing an answer as the vendor does. It is written by
+// hand and not with the product's codecs, whose errors would cancel out.
 import type { UpstreamProtocol } from "../axes.ts"
-import type { HeardTurn, JsonObject, ReceivedConversation, ScriptedAnswer } from "../conversation.ts"
+import type { JsonObject, ReceivedConversation, ReceivedTurn, ScriptedAnswer } from "../conversation.ts"
 import type { WireMembers } from "../wire.ts"
 
 export interface UpstreamFormat {
   readonly protocol: UpstreamProtocol
-  /** What its streams are. */
+  /** The content type of its streams. */
   readonly contentType: string
-  /** How a call that generates was addressed; undefined for any other. */
+  /** The target of a generating call; undefined for any other. */
   addressed(path: string, body: WireMembers): RequestTarget | undefined
-  heard(body: WireMembers, addressed: RequestTarget): ReceivedConversation
+  parseRequest(body: WireMembers, addressed: RequestTarget): ReceivedConversation
   whole(answer: ScriptedAnswer, body: WireMembers): JsonObject
   stream(answer: ScriptedAnswer, body: WireMembers): EncodedAnswer
-  /** How the vendor ends a stream that it cannot go on with. */
+  /** The vendor's end of a stream that failed. */
   readonly errorEvent: EventBytes
 }
 
@@ -45,8 +45,8 @@ export class AnswerRecorder implements EncodedAnswer {
 }
 
 /** Some protocols have a message for each thing, others one for all of a side: here it is one. */
-export function joined(turns: readonly HeardTurn[]): HeardTurn[] {
-  const all: HeardTurn[] = []
+export function joined(turns: readonly ReceivedTurn[]): ReceivedTurn[] {
+  const all: ReceivedTurn[] = []
   for (const turn of turns) {
     const before = all.at(-1)
     if (before?.by === turn.by) all[all.length - 1] = { ...before, parts: [...before.parts, ...turn.parts] }

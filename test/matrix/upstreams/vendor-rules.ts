@@ -1,13 +1,13 @@
-// What a vendor would refuse in a request, although it can be read: rules of order that hold in every cell.
+// Rules of order that a vendor enforces in every request, although the request can be parsed.
 import type { UpstreamProtocol } from "../axes.ts"
-import type { HeardTurn, ReceivedConversation } from "../conversation.ts"
+import type { ReceivedConversation, ReceivedTurn } from "../conversation.ts"
 import { list, members, text, type WireMembers } from "../wire.ts"
 
 export function brokenRules(
   protocol: UpstreamProtocol,
-  { heard, body }: { heard: ReceivedConversation; body: WireMembers },
+  { received, body }: { received: ReceivedConversation; body: WireMembers },
 ): string[] {
-  return [...unreadParts(heard), ...looseCalls(heard), ...OWN_RULES[protocol](heard, body)]
+  return [...unreadParts(received), ...looseCalls(received), ...OWN_RULES[protocol](received, body)]
 }
 
 function unreadParts({ turns }: ReceivedConversation): string[] {
@@ -18,7 +18,7 @@ function unreadParts({ turns }: ReceivedConversation): string[] {
   )
 }
 
-/** Every call is answered in the turn right behind it, once, and nothing else is answered there. */
+/** Every call is answered in the next turn, once, and nothing else is answered there. */
 function looseCalls({ turns }: ReceivedConversation): string[] {
   return turns.flatMap((turn, index) => {
     const calls = turn.parts.flatMap((part) => (part.kind === "call" ? [part.call.id] : []))
@@ -29,7 +29,7 @@ function looseCalls({ turns }: ReceivedConversation): string[] {
   })
 }
 
-type OwnRules = (heard: ReceivedConversation, body: WireMembers) => string[]
+type OwnRules = (received: ReceivedConversation, body: WireMembers) => string[]
 
 const OWN_RULES: Readonly<Record<UpstreamProtocol, OwnRules>> = {
   "openai-chat": ({ turns }) => turns.flatMap(lateResults),
@@ -39,18 +39,22 @@ const OWN_RULES: Readonly<Record<UpstreamProtocol, OwnRules>> = {
     ...(typeof body.max_tokens === "number" ? [] : ["no max_tokens"]),
   ],
   "gemini-generate": ({ turns }) => turns.flatMap(unsignedCalls),
-  "bedrock-converse": ({ turns }, body) => [...turns.flatMap(lateResults), ...unevenTurns(body), ...toolsUntold(body)],
+  "bedrock-converse": ({ turns }, body) => [
+    ...turns.flatMap(lateResults),
+    ...unevenTurns(body),
+    ...missingToolConfig(body),
+  ],
 }
 
-/** Results stand before whatever else the user says. */
-function lateResults({ parts }: HeardTurn): string[] {
+/** Results precede any other content of the user. */
+function lateResults({ parts }: ReceivedTurn): string[] {
   const last = parts.findLastIndex(({ kind }) => kind === "result")
   const isFirst = parts.slice(0, last + 1).every(({ kind }) => kind === "result")
   return isFirst ? [] : ["a result behind something else"]
 }
 
 /** Models of the third generation want the first call of each step signed. */
-function unsignedCalls({ parts }: HeardTurn): string[] {
+function unsignedCalls({ parts }: ReceivedTurn): string[] {
   const first = parts.find((part) => part.kind === "call")
   return first && first.seal === undefined ? [`a call of ${first.call.name} without a signature`] : []
 }
@@ -62,8 +66,8 @@ function unevenTurns({ messages }: WireMembers): string[] {
   return isEven ? [] : [`messages of ${roles.join(", ")}`]
 }
 
-/** Where calls are told of, their tools must be. */
-function toolsUntold({ messages, toolConfig }: WireMembers): string[] {
+/** Calls require the configuration of their tools. */
+function missingToolConfig({ messages, toolConfig }: WireMembers): string[] {
   const blocks = list(messages).flatMap((message) => list(members(message).content).map(members))
   const isNeeded = blocks.some((block) => "toolUse" in block || "toolResult" in block)
   return isNeeded && toolConfig === undefined ? ["calls without toolConfig"] : []

@@ -44,7 +44,7 @@ async function streamed(agent, messages, cell) {
   return last
 }
 
-/** Where the integrations keep thoughts: in LangChain's own blocks, in the vendor's, or in the vendor's item. */
+/** The places where the integrations keep thoughts: LangChain's own blocks, the vendor's, or the vendor's item. */
 function thoughtsIn({ type, content, contentBlocks = [], additional_kwargs }) {
   if (type !== "ai") return ""
   const blocks = [...contentBlocks, ...(Array.isArray(content) ? content : [])]

@@ -72,7 +72,7 @@ export const clients = [
     package: "@openai/agents",
     api: "openai",
     errors,
-    // Of chat completions the SDK reads thoughts only in another gateway's member, `reasoning`.
+    // In chat completions the SDK reads thoughts only from another gateway's member, `reasoning`.
     shows: () => false,
     ask: ask({ useResponses: false }),
   },

@@ -1,12 +1,12 @@
-// Responses at the upstream's end: what a request says.
-import type { HeardPart, HeardTurn, MatrixJson, MediaFile, ReceivedConversation } from "../conversation.ts"
+// Responses at the upstream's end: parsing a request.
+import type { MatrixJson, MediaFile, ReceivedConversation, ReceivedPart, ReceivedTurn } from "../conversation.ts"
 import { dataIn, given, list, members, numberOrNone, parsed, text, textOrNone, type WireMembers } from "../wire.ts"
 import { joined, type RequestTarget } from "./upstream-format.ts"
 
 /** Sealed reasoning is good only under the id it came with, or without any. */
 export const REASONING_ID = "rs_0a1b2c3d4e5f"
 
-export function heardInResponses(body: WireMembers, { model, stream }: RequestTarget): ReceivedConversation {
+export function parseResponsesRequest(body: WireMembers, { model, stream }: RequestTarget): ReceivedConversation {
   const items: WireMembers[] =
     typeof body.input === "string" ? [{ role: "user", content: body.input }] : list(body.input).map(members)
   const instructs = ({ role }: WireMembers) => role === "system" || role === "developer"
@@ -58,7 +58,7 @@ function textIn(content: unknown): string {
         .join("")
 }
 
-function turnOf(item: WireMembers): HeardTurn {
+function turnOf(item: WireMembers): ReceivedTurn {
   if (item.type === "reasoning") return { by: "assistant", parts: [reasoningOf(item)] }
   if (item.type === "function_call") {
     const call = {
@@ -75,13 +75,13 @@ function turnOf(item: WireMembers): HeardTurn {
   return { by: role === "assistant" ? "assistant" : "user", parts }
 }
 
-function reasoningOf({ id = REASONING_ID, summary, encrypted_content }: WireMembers): HeardPart {
+function reasoningOf({ id = REASONING_ID, summary, encrypted_content }: WireMembers): ReceivedPart {
   const sealed = text(encrypted_content)
   const seal = id === REASONING_ID ? sealed : `${sealed} under the id ${id}`
   return { kind: "reasoning", text: textIn(summary), seal }
 }
 
-function resultOf({ call_id, output }: WireMembers): HeardPart {
+function resultOf({ call_id, output }: WireMembers): ReceivedPart {
   const images = list(output)
     .map(members)
     .filter(({ type }) => type === "input_image")
@@ -89,7 +89,7 @@ function resultOf({ call_id, output }: WireMembers): HeardPart {
   return { kind: "result", callId: text(call_id), text: textIn(output), images, failed: false }
 }
 
-function partOf(value: unknown): HeardPart {
+function partOf(value: unknown): ReceivedPart {
   const part = members(value)
   if (part.type === "input_text" || part.type === "output_text") return { kind: "text", text: text(part.text) }
   if (part.type === "input_image") return { kind: "image", media: dataIn(text(part.image_url)) }
