@@ -221,7 +221,7 @@ and never create one.
 A provider that speaks a known protocol is a row in \`src/providers/provider-table.ts\`:
 
 \`\`\`diff
-+  { id: "acme", name: "Acme AI", env: "ACME_API_KEY", at: "https://api.acme.ai/v1", speaks: chat },
++  { id: "acme", name: "Acme AI", env: "ACME_API_KEY", baseUrl: "https://api.acme.ai/v1", dialects: chat },
 \`\`\`
 
 A provider that needs more than a key has its own file there, such as \`bedrock.ts\`; \`contract.ts\` defines its interface.
