@@ -11,10 +11,10 @@ import { RetryBudget } from "./retry-budget.ts"
 const target = (protocol: string, provider: string) =>
   ({
     model: { id: `test/${provider}`, reasoning: false },
-    account: { id: provider, lines: {}, secrets: () => [] },
+    account: { id: provider, endpoints: {}, secrets: () => [] },
     upstreamModel: "up",
     protocol,
-    line: { streamUsage: "sent", baseUrl: "" },
+    endpoint: { streamUsage: "sent", baseUrl: "" },
   }) as unknown as Target
 
 test("a gateway fault on the way to a target is recorded as an attempt, and the next target answers as another", async () => {
