@@ -12,12 +12,12 @@ import { ClientGoneError } from "./client-gone-error.ts"
 import type { ClientResponse } from "./client-response.ts"
 import type { IdempotencyClaim, ReplayedAnswer } from "./conversations/idempotency.ts"
 import { keepResponse, resumeConversation } from "./conversations/resume-conversation.ts"
-import type { ReservedExchange } from "./exchange-context.ts"
 import type { ClientCall, ExchangeDeps } from "./exchange-deps.ts"
 import { explainRequest } from "./explain/explain-request.ts"
 import { type ExchangePlan, planExchange, type ResumedExchange } from "./plan-exchange.ts"
 import { readRequest } from "./read-request.ts"
 import { ANSWERED } from "./record/exchange-record.ts"
+import type { ReservedExchange } from "./reserved-exchange.ts"
 import { answerStreamed } from "./streams/answer-streamed.ts"
 
 /** authenticate (by the listener) → read → resume → plan → reserve → attempt → settle */

@@ -1,7 +1,7 @@
 // The charge for an exchange without a response.
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import { ClientGoneError } from "../client-gone-error.ts"
-import type { ReservedExchange } from "../exchange-context.ts"
+import type { ReservedExchange } from "../reserved-exchange.ts"
 
 /** Nothing, unless the client left during an upstream call: the upstream has read the request and bills for it. */
 export async function settleUnanswered(

@@ -5,8 +5,8 @@ import { type AttemptDriver, attemptTargets } from "../attempt/attempt-targets.t
 import { buildResponse } from "../build-response.ts"
 import { ClientGoneError } from "../client-gone-error.ts"
 import type { ClientResponse } from "../client-response.ts"
-import type { ReservedExchange } from "../exchange-context.ts"
 import type { ExchangeDeps } from "../exchange-deps.ts"
+import type { ReservedExchange } from "../reserved-exchange.ts"
 import { openClientStream } from "./client-stream.ts"
 import { UpstreamStream } from "./upstream-stream.ts"
 

@@ -7,8 +7,8 @@ import { fromByteText } from "../../transport/json/byte-text.ts"
 import { settleUnanswered } from "../charge/settle-unanswered.ts"
 import { ClientGoneError } from "../client-gone-error.ts"
 import type { ResponseSink, ResponseStream } from "../client-response.ts"
-import type { ReservedExchange } from "../exchange-context.ts"
 import { ANSWERED, CLIENT_GONE, type ExchangeEnd, failedEnd } from "../record/exchange-record.ts"
+import type { ReservedExchange } from "../reserved-exchange.ts"
 import type { ReadResult, UpstreamStream } from "./upstream-stream.ts"
 
 interface ClientStreamOptions extends ReservedExchange {
