@@ -23,36 +23,56 @@ interface ReceiptInput {
   readonly error?: GatewayError | undefined
 }
 
-/** Of what was used only what is not as usual; undefined where nothing is, as with most answers. */
-export function receiptFacts(
-  { progress, protocol, caller }: ClientCall,
-  { request, basis, answeredModel, exceedsWindow, fees = [], error }: ReceiptInput,
-): JsonObject | undefined {
-  const { attempts, admitted } = progress
-  const { target, losses } = attempts.serving ?? {}
-  const { routing, model, stream } = request.reading
+/** Only facts that differ from the usual; undefined if none does, as for most responses. */
+export function receiptFacts(call: ClientCall, input: ReceiptInput): JsonObject | undefined {
   const facts: Record<string, Json> = {}
-  if (target && target.protocol !== protocol.id) facts.upstream_protocol = target.protocol
-  if (!basis || model !== target?.model.id) facts.requested_model = model
+  addRequestFacts(facts, call, input)
+  addUsageFacts(facts, input)
+  addAttemptFacts(facts, call, input)
+  addPolicy(facts, call, input)
+  for (const _ in facts) return facts
+  return undefined
+}
+
+function addRequestFacts(facts: Record<string, Json>, { progress }: ClientCall, { request, basis }: ReceiptInput) {
+  const { admitted, attempts } = progress
+  const { model, stream, identifiers } = request.reading
+  if (!basis || model !== attempts.serving?.target.model.id) facts.requested_model = model
   if (admitted?.mapped) facts.mapped = admitted.mapped.map((each) => ({ ...each }))
   if (!basis || stream) facts.stream = stream
+  if (identifiers) facts.identifiers = Object.fromEntries(identifiers.map(toIdentifierView))
+}
+
+function addUsageFacts(
+  facts: Record<string, Json>,
+  { basis, answeredModel, exceedsWindow, fees = [] }: ReceiptInput,
+): void {
   if (basis && basis !== "reported") facts.basis = basis
   if (answeredModel !== undefined) facts.answered_model = answeredModel
   if (exceedsWindow) facts.exceeds_window = true
   if (fees.length > 0) facts.tool_fees = fees.map((fee) => ({ ...fee }))
-  const { identifiers } = request.reading
-  if (identifiers) facts.identifiers = Object.fromEntries(identifiers.map(toIdentifierView))
+}
+
+function addAttemptFacts(
+  facts: Record<string, Json>,
+  { progress: { attempts }, protocol }: ClientCall,
+  { basis, error }: ReceiptInput,
+): void {
+  const { target, losses } = attempts.serving ?? {}
+  if (target && target.protocol !== protocol.id) facts.upstream_protocol = target.protocol
   if (!basis || attempts.failed || error || attempts.count !== 1) facts.attempts = toAttemptViews(attempts, error)
   if (!basis || losses) facts.losses = (losses ?? []).map((loss) => ({ ...loss }))
-  const strict = routing.strict === true || caller.strict
-  if (!basis || strict || routing.strategy || routing.fallback.length > 0)
-    facts.policy = {
-      ...(routing.strategy && { routing: routing.strategy }),
-      ...(routing.fallback.length > 0 && { fallback: routing.fallback }),
-      ...(strict && { strict }),
-    }
-  for (const _ in facts) return facts
-  return undefined
+}
+
+function addPolicy(facts: Record<string, Json>, { caller }: ClientCall, { request, basis }: ReceiptInput): void {
+  const { strategy, fallback, strict: isRequested } = request.reading.routing
+  const strict = isRequested === true || caller.strict
+  if (basis && !strict && !strategy && fallback.length === 0) return
+  facts.policy = {
+    ...(strategy && { routing: strategy }),
+    ...(fallback.length > 0 && { fallback }),
+    ...(strict && { strict }),
+  }
 }
 
 const MAX_IDENTIFIER = 256
