@@ -59,10 +59,8 @@ function callerRoutes({ keys, adminService }: GatewayRoutesOptions): GatewayRout
 
 function healthRoutes({ ledger, isReady }: GatewayRoutesOptions): GatewayRoute[] {
   const health = { method: "GET", who: "anyone", bodyLimit: 0, protocol: openaiChat, generates: false } as const
-  const reply = (status: string, code: number) => (context: RequestContext) => {
-    context.record.status = code
-    return jsonResponse({ status }, context.record)
-  }
+  const reply = (status: string, code: number) => (context: RequestContext) =>
+    jsonResponse({ status }, context.progress, code)
   const store = new StoreReadiness(ledger)
   const readiness = () => {
     if (!isReady()) return reply("stopping", 503)

@@ -23,14 +23,14 @@ import { IdempotencyRegistry } from "./exchange/conversations/idempotency.ts"
 import { SealCache } from "./exchange/conversations/seal-cache.ts"
 import { StoredResponses } from "./exchange/conversations/stored-responses.ts"
 import { DEFAULT_TIMEOUTS, type ExchangeDeps, type ExchangeTimeouts } from "./exchange/exchange-deps.ts"
+import { inlineMedia } from "./exchange/inline-media.ts"
 import {
   type ExchangeRecord,
   recordFields,
   recordLevel,
   stackOf,
   toTracedExchange,
-} from "./exchange/exchange-record.ts"
-import { inlineMedia } from "./exchange/inline-media.ts"
+} from "./exchange/record/exchange-record.ts"
 import { gatewayRoutes } from "./gateway-routes.ts"
 import { buildTable, type GatewayTable, providerTypes } from "./gateway-table.ts"
 import { GatewayServer } from "./http/gateway-server.ts"

@@ -7,7 +7,7 @@ import { KINDS, type RequestSummary } from "../protocols/contract.ts"
 import type { RoutingTable } from "../routing/route-plan.ts"
 import { suggestCallable } from "./callable-models.ts"
 import type { ClientCall } from "./exchange-deps.ts"
-import type { ExchangeRecord } from "./exchange-record.ts"
+import type { MappedModel } from "./record/exchange-progress.ts"
 import { adviseVariant, resolveModel } from "./resolve-model.ts"
 
 /** A model's name in a request, and the member it is in. */
@@ -20,13 +20,16 @@ interface NamedModel {
 export function admitModels(call: ClientCall, reading: RequestSummary, table: RoutingTable): CatalogModel[] {
   const admission = new ModelAdmission(call, reading, table)
   const first = admission.admit({ name: reading.model || (table.imageModel ?? unnamed()), param: "model" })
-  call.record.model = first.id
-  call.record.stream = reading.stream
   const { fallback, fallbackList } = reading.routing
-  if (fallback.length === 0) return [first]
-  const { member = "provider.fallback", skipped = 0 } = fallbackList ?? {}
-  const others = fallback.map((name, index) => admission.admit({ name, param: `${member}[${index + skipped}]` }))
-  return [first, ...others].filter((model, index, all) => all.findIndex(({ id }) => id === model.id) === index)
+  try {
+    if (fallback.length === 0) return [first]
+    const { member = "provider.fallback", skipped = 0 } = fallbackList ?? {}
+    const others = fallback.map((name, index) => admission.admit({ name, param: `${member}[${index + skipped}]` }))
+    return [first, ...others].filter((model, index, all) => all.findIndex(({ id }) => id === model.id) === index)
+  } finally {
+    // Also of a request with a fallback that is refused.
+    call.progress.admitted = { model: first.id, stream: reading.stream, mapped: admission.mapped }
+  }
 }
 
 /** Only requests for images may name no model. */
@@ -37,6 +40,8 @@ function unnamed(): never {
 }
 
 class ModelAdmission {
+  /** Absent if no name was mapped. */
+  mapped: MappedModel[] | undefined
   private readonly kinds: readonly CatalogModel["kind"][]
 
   constructor(
@@ -48,7 +53,7 @@ class ModelAdmission {
   }
 
   admit({ name, param }: NamedModel): CatalogModel {
-    const { caller, record } = this.call
+    const { caller } = this.call
     const { catalog } = this.table
     const mapped = mapModelName(caller.modelMap, name)
     const requested = mapped ?? name
@@ -59,7 +64,7 @@ class ModelAdmission {
       throw new GatewayError("model_not_allowed", `This API key may not call \`${model.id}\`.${why}`, { param })
     }
     if (!this.kinds.includes(model.kind)) throw otherKind(model, param)
-    if (mapped !== undefined) noteMapped(record, name, model.id)
+    if (mapped !== undefined) this.mapped = [...(this.mapped ?? []), { from: name, to: model.id }]
     return model
   }
 
@@ -76,11 +81,6 @@ class ModelAdmission {
     ]
     return new GatewayError("model_not_found", sentences.join(" "), { param })
   }
-}
-
-function noteMapped(record: ExchangeRecord, from: string, to: string): void {
-  record.mappedModels ??= []
-  record.mappedModels.push({ from, to })
 }
 
 const ENDPOINTS: Readonly<Record<CatalogModel["kind"], string>> = {

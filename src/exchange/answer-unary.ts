@@ -10,8 +10,8 @@ import { type AnsweredAttempt, type AttemptDriver, timeLeft } from "./attempt/at
 import { callUpstream, upstreamError, withoutCredential } from "./attempt/call-upstream.ts"
 import { tallyHostedCalls } from "./attempt/hosted-call-tally.ts"
 import { recordAnswered, recordSessionHome } from "./attempt/record-outcome.ts"
+import { buildResponse } from "./build-response.ts"
 import type { ClientResponse } from "./client-response.ts"
-import { responseOf } from "./exchange-record.ts"
 import type { Attempt, UnaryAnswer } from "./lanes/lane.ts"
 
 const CONTENT_TYPE = "application/json"
@@ -22,10 +22,10 @@ export const unaryDriver: AttemptDriver<UnaryAnswer> = { send: requestUnary, dro
 
 /** The response of an attempt, after its cost is booked. */
 export async function answerUnary({ attempt, answer }: AnsweredAttempt<UnaryAnswer>): Promise<ClientResponse> {
-  const { call, target, chargeSession } = attempt
+  const { call, target, chargeSession, facts } = attempt
   const { usage, images, model, hostedCalls } = answer
   let { body } = answer
-  call.record.usage = usage
+  facts.usage = usage
   await chargeSession?.settle(target, {
     reported: { usage, isAll: true, images, model, hostedCalls },
     transcript: () => ({ text: answer.transcript(), share: 1 }),
@@ -35,21 +35,22 @@ export async function answerUnary({ attempt, answer }: AnsweredAttempt<UnaryAnsw
     },
     last: { contentType: CONTENT_TYPE, bytes: () => (typeof body === "string" ? Buffer.from(body) : body) },
   })
-  recordSessionHome(attempt, call.record.usage)
-  const given = responseOf(call.record, body, CONTENT_TYPE)
+  recordSessionHome(attempt, call.progress.usage)
+  const given = buildResponse(call.progress, { body, contentType: CONTENT_TYPE })
   if (body !== answer.body) given.headers.set("x-gateway-usage", "estimated")
   return given
 }
 
 async function requestUnary(attempt: Attempt): Promise<UnaryAnswer> {
-  const { call, deps, lane } = attempt
-  const running = deps.upstreamCalls.begin(call, { url: lane.url(attempt), limitMs: timeLeft(attempt) })
+  const { client, deps, lane, facts } = attempt
+  const running = deps.upstreamCalls.begin(client, { url: lane.url(attempt), limitMs: timeLeft(attempt) })
   try {
     const response = await callUpstream(attempt, running)
     if (!response.ok) throw await upstreamError(response, attempt, running)
     const bytes = await readAll(response, MAX_ANSWER_BYTES)
     const answer = withHostedCalls(readAnswer(bytes, attempt), bytes, attempt)
-    const totalMs = performance.now() - call.record.attemptStartedAt
+    facts.endedAt = performance.now()
+    const totalMs = facts.endedAt - facts.startedAt
     recordAnswered(attempt, { usage: answer.usage, totalMs, defects: () => findAnswerDefects(bytes, attempt) })
     return answer
   } catch (thrown) {

@@ -12,12 +12,14 @@ import { decodeUtf8, fromByteText, toByteText } from "../transport/json/byte-tex
 import { spliceJson } from "../transport/json/json-splice.ts"
 import { readAll } from "../transport/read-all.ts"
 import { ResendAllowance } from "../transport/resend-allowance.ts"
+import type { AttemptFacts } from "./attempt/attempt-log.ts"
 import { asUpstreamError } from "./attempt/attempt-targets.ts"
 import { upstreamError } from "./attempt/call-upstream.ts"
-import { ClientGoneError, noteAttempt, noteFailedAttempt } from "./exchange-record.ts"
+import { ClientGoneError } from "./client-gone-error.ts"
+import type { ExchangeContext } from "./exchange-context.ts"
 import type { Attempt } from "./lanes/lane.ts"
 import { relayLane } from "./lanes/relay-lane.ts"
-import { type TranslationContext, translateLane, UntranslatableError } from "./lanes/translate-lane.ts"
+import { translateLane, UntranslatableError } from "./lanes/translate-lane.ts"
 
 const PATIENCE_MS = 2000
 const MAX_ANSWER_BYTES = 64 * 1024
@@ -33,7 +35,11 @@ interface CountTarget {
   readonly isRelayed: boolean
 }
 
-interface CountContext extends TranslationContext {
+interface CountAttempt extends ExchangeContext {
+  readonly facts: AttemptFacts
+}
+
+interface CountContext extends ExchangeContext {
   /** When a count is too late. */
   readonly until: number
   readonly resends: ResendAllowance
@@ -49,7 +55,7 @@ interface CountRequest extends Pick<UpstreamRequest, "url" | "headers" | "body">
 /** The count for the client; undefined if no target has a counter, or its response was not usable. */
 export async function requestUpstreamCount(
   targets: readonly Target[],
-  context: TranslationContext,
+  context: ExchangeContext,
 ): Promise<CountBody | undefined> {
   const hurried = { ...context, until: performance.now() + PATIENCE_MS, resends: new ResendAllowance() }
   for (let counter = findCounter(targets, context); counter; counter = findCounter(targets, context)) {
@@ -63,20 +69,19 @@ export async function requestUpstreamCount(
 
 async function tryCount(counter: CountTarget, context: CountContext): Promise<CountBody | undefined> {
   const { call, deps } = context
-  noteAttempt(call.record, counter.target)
+  const facts = call.progress.attempts.begin(counter.target)
   try {
-    return await sendCountRequest(await countRequestTo(counter, context), context)
+    return await sendCountRequest(await countRequestTo(counter, { ...context, facts }), context)
   } catch (thrown) {
     if (call.isGone()) throw thrown instanceof ClientGoneError ? thrown : new ClientGoneError("", { cause: thrown })
     const error = thrown instanceof UntranslatableError ? thrown.error : asUpstreamError(thrown)
     if (error.code === "internal_error") deps.onFault(thrown)
-    const { attemptStartedAt: startedAt } = call.record
-    noteFailedAttempt(call.record, { target: counter.target, startedAt, error })
+    call.progress.attempts.noteFailed(facts, error)
     return undefined
   }
 }
 
-function findCounter(targets: readonly Target[], context: TranslationContext): CountTarget | undefined {
+function findCounter(targets: readonly Target[], context: ExchangeContext): CountTarget | undefined {
   for (const target of targets) {
     const found = target.health === "out" ? undefined : counterAt(target, context)
     if (found) return found
@@ -85,7 +90,7 @@ function findCounter(targets: readonly Target[], context: TranslationContext): C
 }
 
 /** In the client's protocol, or else in the one the target speaks best, of those that have a counter. */
-function counterAt(target: Target, { call, deps, request }: TranslationContext): CountTarget | undefined {
+function counterAt(target: Target, { call, deps, request }: ExchangeContext): CountTarget | undefined {
   const { endpoints } = target.account
   const own = call.protocol.id
   for (const protocol of [own, ...Object.keys(endpoints).filter((id) => id !== own)]) {
@@ -101,27 +106,26 @@ function counterAt(target: Target, { call, deps, request }: TranslationContext):
   return undefined
 }
 
-function countRequestTo(counter: CountTarget, context: TranslationContext): CountRequest | Promise<CountRequest> {
+function countRequestTo(counter: CountTarget, context: CountAttempt): CountRequest | Promise<CountRequest> {
   return counter.isRelayed ? relayedCountRequest(counter, context) : translatedCountRequest(counter, context)
 }
 
-function relayedCountRequest({ target }: CountTarget, context: TranslationContext): CountRequest {
-  const attempt: Attempt = { ...context, target, lane: relayLane, chargeSession: undefined }
+function relayedCountRequest({ target }: CountTarget, context: CountAttempt): CountRequest {
+  const { call } = context
+  const attempt: Attempt = { ...context, client: call, target, lane: relayLane, chargeSession: undefined }
   const url = relayLane.url(attempt)
-  return { ...relayLane.message(attempt), url, attempt, read: (bytes) => relayLane.answer(bytes, attempt)?.body }
+  const { headers, body, losses } = relayLane.message(attempt)
+  context.facts.losses = losses
+  return { headers, body, url, attempt, read: (bytes) => relayLane.answer(bytes, attempt)?.body }
 }
 
-async function translatedCountRequest(
-  { target, counter }: CountTarget,
-  context: TranslationContext,
-): Promise<CountRequest> {
+async function translatedCountRequest({ target, counter }: CountTarget, context: CountAttempt): Promise<CountRequest> {
   const { call, deps } = context
   // Nothing is fetched from anywhere for the sake of a count.
   const lane = await translateLane(target, { ...context, deps: { ...deps, fetchMedia: undefined } })
-  const attempt: Attempt = { ...context, target, lane, chargeSession: undefined }
+  const attempt: Attempt = { ...context, client: call, target, lane, chargeSession: undefined }
+  // The losses of the generating request do not matter to a count.
   const { body } = lane.message(attempt)
-  // The lane records losses for the response header, which this count must not affect.
-  call.record.losses = undefined
   const { endpoint, upstreamModel: model } = target
   const { operation, path, headers } = counter.errand(model)
   const errand = { operation, model, stream: false, usualPath: path, headers }
@@ -135,10 +139,7 @@ async function translatedCountRequest(
   }
 }
 
-function encodeCount(
-  bytes: Uint8Array,
-  { counter, context }: { counter: TokenCountCodec; context: TranslationContext },
-) {
+function encodeCount(bytes: Uint8Array, { counter, context }: { counter: TokenCountCodec; context: ExchangeContext }) {
   const answer: unknown = JSON.parse(decodeUtf8(bytes))
   const tokens = isObject(answer) ? counter.decodeCount(answer) : undefined
   const { call, deps } = context

@@ -18,9 +18,10 @@ import type { TokenCounting } from "./charge/measured-usage.ts"
 import type { IdempotencyRegistry } from "./conversations/idempotency.ts"
 import type { SealCache } from "./conversations/seal-cache.ts"
 import type { StoredResponses } from "./conversations/stored-responses.ts"
-import type { ExchangeRecord } from "./exchange-record.ts"
 import type { InlineMedia, TranslatedRequest, TranslateTask, WantedMedia } from "./lanes/translate-request.ts"
 import type { ReadLargeRequest } from "./read-request.ts"
+import type { ExchangeProgress } from "./record/exchange-progress.ts"
+import type { ExchangeEnd } from "./record/exchange-record.ts"
 
 export interface ClientCall {
   readonly protocol: Protocol
@@ -32,7 +33,7 @@ export interface ClientCall {
   readonly modelsPath: string
   /** By which the caller knows this request again, should it have to send it twice. */
   readonly idempotencyKey: string | undefined
-  readonly record: ExchangeRecord
+  readonly progress: ExchangeProgress
   /** Whether the client has left. */
   isGone(): boolean
   readBody(): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>
@@ -42,8 +43,8 @@ export interface ClientCall {
   releaseBody(): void
   /** Closes the connection of a client that does not read any more. */
   closeConnection(): void
-  /** Called exactly once, when nothing more will be sent: frees the slot and writes the record. */
-  finish(): void
+  /** Called exactly once, when nothing more will be sent: frees the slot and reports the record. */
+  finish(end: ExchangeEnd): void
 }
 
 export interface ExchangeTimeouts {

@@ -42,18 +42,20 @@ export function withDescription(
   return routes
 }
 
-function serveDocument({ bytes, etag, headers }: ServedDocument, { request, record }: RequestContext): ClientResponse {
+function serveDocument(
+  { bytes, etag, headers }: ServedDocument,
+  { request, progress }: RequestContext,
+): ClientResponse {
   const known = request.headers
     .get("if-none-match")
     ?.split(",")
     .some((tag) => tag.trim().replace(/^W\//, "") === etag)
-  record.status = known ? 304 : 200
-  const answer = new ClientResponse(known ? null : bytes, record.status)
+  const answer = new ClientResponse(known ? null : bytes, known ? 304 : 200)
   for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value)
   answer.headers.set("etag", etag)
   answer.headers.set("cache-control", "no-cache")
   answer.headers.set("x-content-type-options", "nosniff")
-  answer.headers.set("x-request-id", record.requestId)
+  answer.headers.set("x-request-id", progress.requestId)
   return answer
 }
 

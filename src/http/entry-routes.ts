@@ -1,6 +1,6 @@
 // GET / and GET /health: entry points for people and probes, which lead to /docs and /healthz.
 import { ClientResponse } from "../exchange/client-response.ts"
-import type { ExchangeRecord } from "../exchange/exchange-record.ts"
+import type { ExchangeProgress } from "../exchange/record/exchange-progress.ts"
 import type { Protocol } from "../protocols/contract.ts"
 import { jsonResponse } from "./json-response.ts"
 import type { GatewayRoute } from "./request-context.ts"
@@ -20,19 +20,18 @@ export function entryRoutes(protocol: Protocol): GatewayRoute[] {
       ...open,
       name: "GET /",
       path: "/",
-      handle: ({ request, record }) => {
+      handle: ({ request, progress }) => {
         const isBrowser = request.headers.get("accept")?.includes("text/html") ?? false
-        return isBrowser ? redirectTo("/docs", record) : jsonResponse(PLACES, record)
+        return isBrowser ? redirectTo("/docs", progress) : jsonResponse(PLACES, progress)
       },
     },
-    { ...open, name: "GET /health", path: "/health", handle: ({ record }) => redirectTo("/healthz", record) },
+    { ...open, name: "GET /health", path: "/health", handle: ({ progress }) => redirectTo("/healthz", progress) },
   ]
 }
 
-function redirectTo(path: string, record: ExchangeRecord): ClientResponse {
-  record.status = 307
-  const answer = new ClientResponse(null, record.status)
+function redirectTo(path: string, { requestId }: ExchangeProgress): ClientResponse {
+  const answer = new ClientResponse(null, 307)
   answer.headers.set("location", path)
-  answer.headers.set("x-request-id", record.requestId)
+  answer.headers.set("x-request-id", requestId)
   return answer
 }

@@ -3,8 +3,16 @@ import type { Caller } from "../access/caller.ts"
 import { RateLimiter } from "../access/limits/rate-limiter.ts"
 import { allowsProtocol } from "../access/scope.ts"
 import { asGatewayError, excerpt, GatewayError } from "../canonical/gateway-error.ts"
+import { ClientGoneError } from "../exchange/client-gone-error.ts"
 import { ClientResponse } from "../exchange/client-response.ts"
-import { ClientGoneError, type ExchangeRecord, newRecord, noteFailure } from "../exchange/exchange-record.ts"
+import { ExchangeProgress } from "../exchange/record/exchange-progress.ts"
+import {
+  CLIENT_GONE,
+  type ExchangeEnd,
+  type ExchangeRecord,
+  failedEnd,
+  toExchangeRecord,
+} from "../exchange/record/exchange-record.ts"
 import type { Protocol, RequestEnvelope } from "../protocols/contract.ts"
 import type { DeadlineTimer } from "../transport/deadline-timer.ts"
 import { BodyBudget, type BodyShare } from "./body-budget.ts"
@@ -151,11 +159,11 @@ export class GatewayServer implements Listener {
   ): ClientResponse | Promise<ClientResponse> {
     if (match.found === "route") {
       const route = routeFor(match)
-      const record = newRecord(requestId, route.name, route.protocol)
-      record.does = route.does
-      if (this.options.traced) record.traceparent = request.headers.get("traceparent") ?? undefined
+      const { name, protocol, does } = route
+      const traceparent = this.options.traced ? (request.headers.get("traceparent") ?? undefined) : undefined
+      const progress = new ExchangeProgress({ requestId, route: name, protocol, does, traceparent })
       const envelope = envelopeOf(request.headers, query, { route, rest: match.rest })
-      return this.enter(new RequestContext(this, request, route, envelope, record))
+      return this.enter(new RequestContext(this, request, route, envelope, progress))
     }
     return this.refuseAt(request, { requestId, path, match })
   }
@@ -167,14 +175,14 @@ export class GatewayServer implements Listener {
   ): ClientResponse {
     const { routes, usualProtocol } = this.options
     const voice = routes.nearest(path) ?? { protocol: usualProtocol }
-    const record = newRecord(requestId, path, voice.protocol)
+    const progress = new ExchangeProgress({ requestId, route: path, protocol: voice.protocol })
     if (match.found === "nothing") {
       const message = `There is no route ${excerpt(path)}. ${this.help.advise(path)}`
-      return errorResponse(new GatewayError("route_not_found", message), record, voice)
+      return errorResponse(new GatewayError("route_not_found", message), progress, voice)
     }
     const allow = match.methods.join(", ")
     const error = new GatewayError("method_not_allowed", `${path} takes ${allow}, not ${request.method}.`)
-    const answer = errorResponse(error, record, voice)
+    const answer = errorResponse(error, progress, voice)
     answer.headers.set("allow", allow)
     return answer
   }
@@ -239,20 +247,19 @@ export class GatewayServer implements Listener {
   }
 
   private fail(thrown: unknown, context: RequestContext): ClientResponse {
-    const { record } = context
+    const { progress, route } = context
     // The client has left, so no other error matters.
     if (thrown instanceof ClientGoneError || context.isGone()) {
-      record.outcome = "client-gone"
-      context.finish()
+      context.finish(CLIENT_GONE)
       return new ClientResponse(null, 499)
     }
     const error = asGatewayError(thrown)
-    noteFailure(record, error)
-    if (error.status === 401 || error.code === "route_not_allowed")
-      record.clientAddress = this.clientAddress(context.request)
-    const answer = errorResponse(error, record, context.route)
-    if (context.holdsSlot) context.finish()
-    else if (context.route.generates || error.status >= 500 || error.status === 401) this.options.onRecord(record)
+    const answer = errorResponse(error, progress, route)
+    const isRejected = error.status === 401 || error.code === "route_not_allowed"
+    const clientAddress = isRejected ? this.clientAddress(context.request) : undefined
+    const end = { ...failedEnd(error, answer.status), clientAddress }
+    if (context.holdsSlot) context.finish(end)
+    else if (route.generates || error.status >= 500 || error.status === 401) this.report(progress, end)
     if (isUnread(error, context)) answer.closesConnection = true
     return this.completeResponse(answer, context)
   }
@@ -286,10 +293,14 @@ export class GatewayServer implements Listener {
     }
   }
 
-  leave({ record, allowance, caller }: RequestContext): void {
+  leave({ progress, allowance, caller }: RequestContext, end: ExchangeEnd): void {
     this.loadShedder.leave(caller.id, performance.now())
     allowance.leave()
-    this.options.onRecord(record)
+    this.report(progress, end)
+  }
+
+  private report(progress: ExchangeProgress, end: ExchangeEnd): void {
+    this.options.onRecord(toExchangeRecord(progress, end))
   }
 }
 

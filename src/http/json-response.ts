@@ -2,12 +2,13 @@
 import type { Allowance, LimitStatus } from "../access/limits/rate-limiter.ts"
 import type { GatewayError } from "../canonical/gateway-error.ts"
 import type { Json } from "../canonical/json.ts"
+import { buildResponse } from "../exchange/build-response.ts"
 import type { ClientResponse, ResponseHeaders } from "../exchange/client-response.ts"
-import { type ExchangeRecord, responseOf } from "../exchange/exchange-record.ts"
+import type { ExchangeProgress } from "../exchange/record/exchange-progress.ts"
 import type { Protocol } from "../protocols/contract.ts"
 
-export function jsonResponse(body: Json, record: ExchangeRecord): ClientResponse {
-  return responseOf(record, JSON.stringify(body), "application/json")
+export function jsonResponse(body: Json, progress: ExchangeProgress, status = 200): ClientResponse {
+  return buildResponse(progress, { body: JSON.stringify(body), contentType: "application/json", status })
 }
 
 /** What the shape of an error depends on. */
@@ -17,11 +18,11 @@ export interface ErrorFormat {
 }
 
 /** The error that ends an exchange. */
-export function errorResponse(failure: GatewayError, record: ExchangeRecord, voice: ErrorFormat): ClientResponse {
+export function errorResponse(failure: GatewayError, progress: ExchangeProgress, voice: ErrorFormat): ClientResponse {
   const { protocol, isVendorPath = false } = voice
   const error = isVendorPath ? failure.onVendorPath() : failure
-  record.status = error.status
-  const answer = jsonResponse(protocol.encodeError(error, { requestId: record.requestId, isVendorPath }), record)
+  const body = protocol.encodeError(error, { requestId: progress.requestId, isVendorPath })
+  const answer = jsonResponse(body, progress, error.status)
   for (const [name, value] of Object.entries(retryHeaders(error))) answer.headers.set(name, value)
   return answer
 }

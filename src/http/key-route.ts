@@ -29,9 +29,9 @@ export function keyRoute({ balanceOf, spendingOf, ...own }: KeyRouteOptions): Ga
     ...callerRoute(own),
     name: "GET /v1/key",
     path: "/v1/key",
-    handle: ({ caller, allowance, record }) => {
+    handle: ({ caller, allowance, progress }) => {
       const key = { ...toKeyView(caller, balanceOf(caller)), spending: spendingOf(caller) }
-      return jsonResponse({ ...key, ...toLimitsView(caller, allowance) } as Json, record)
+      return jsonResponse({ ...key, ...toLimitsView(caller, allowance) } as Json, progress)
     },
   }
 }

@@ -54,20 +54,20 @@ function listingHandler(
   deps: ExchangeDeps,
 ): GatewayRoute["handle"] {
   if (!listing) throw new Error("a protocol that lists models needs a listing")
-  return ({ caller, envelope, record }) => {
+  return ({ caller, envelope, progress }) => {
     const view = { caller, over: listing.over.filter((id) => allowsProtocol(caller.protocols, id)) }
     const table = deps.table()
     if (does === "get-model") {
       const name = listing.nameIn?.(envelope.rest) ?? envelope.rest
       const model = callableModel(name, table, view)
       if (!model) throw unknownModel(name, suggestCallable(name, table, view))
-      return jsonResponse(listing.encodeModel(model), record)
+      return jsonResponse(listing.encodeModel(model), progress)
     }
     const models = callableModels(table, view)
     const query = new URLSearchParams(envelope.query)
     return jsonResponse(
       does === "count-models" ? { count: models.length } : listing.encodeModels(models, query),
-      record,
+      progress,
     )
   }
 }

@@ -14,7 +14,7 @@ export function receiptRoute({ receiptOf, ...own }: ReceiptRouteOptions): Gatewa
     ...callerRoute(own),
     name: "GET /v1/receipts/{id}",
     path: "/v1/receipts/{id}",
-    handle: async ({ caller, envelope, record }) =>
-      jsonResponse((await receiptOf(envelope.rest, caller.tenant)) as Json, record),
+    handle: async ({ caller, envelope, progress }) =>
+      jsonResponse((await receiptOf(envelope.rest, caller.tenant)) as Json, progress),
   }
 }

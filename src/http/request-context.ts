@@ -3,7 +3,8 @@ import type { Caller } from "../access/caller.ts"
 import type { Allowance } from "../access/limits/rate-limiter.ts"
 import type { ClientResponse } from "../exchange/client-response.ts"
 import type { ClientCall } from "../exchange/exchange-deps.ts"
-import type { ExchangeRecord } from "../exchange/exchange-record.ts"
+import type { ExchangeProgress } from "../exchange/record/exchange-progress.ts"
+import type { ExchangeEnd } from "../exchange/record/exchange-record.ts"
 import type { Protocol, RequestEnvelope } from "../protocols/contract.ts"
 import type { DeadlineTimer } from "../transport/deadline-timer.ts"
 import type { BodyBudget, BodyShare } from "./body-budget.ts"
@@ -47,8 +48,8 @@ export interface Listener {
   /** What all bodies share. */
   readonly bodies: BodyBudget
   readonly deadlines: DeadlineTimer
-  /** A visit that held a place is over. */
-  leave(context: RequestContext): void
+  /** A request that held a slot is over. */
+  leave(context: RequestContext, end: ExchangeEnd): void
 }
 
 export class RequestContext implements ClientCall {
@@ -64,7 +65,7 @@ export class RequestContext implements ClientCall {
     readonly request: ClientRequest,
     readonly route: GatewayRoute,
     readonly envelope: RequestEnvelope,
-    readonly record: ExchangeRecord,
+    readonly progress: ExchangeProgress,
   ) {}
 
   get protocol(): Protocol {
@@ -95,8 +96,7 @@ export class RequestContext implements ClientCall {
 
   setCaller(caller: Caller, allowance: Allowance): void {
     this.authentication = { caller, allowance }
-    this.record.keyId = caller.id
-    this.record.tenant = caller.tenant
+    this.progress.caller = caller
   }
 
   markSlotHeld(): void {
@@ -125,11 +125,11 @@ export class RequestContext implements ClientCall {
     this.share?.giveBack()
   }
 
-  finish(): void {
+  finish(end: ExchangeEnd): void {
     this.releaseBody()
     if (!this.holdsSlot) return
     this.holdsSlot = false
-    this.listener.leave(this)
+    this.listener.leave(this, end)
   }
 
   private openShare(): BodyShare {

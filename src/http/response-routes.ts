@@ -32,18 +32,18 @@ function routesAt(path: string, spellingOf: string, { protocol, responses }: Res
     },
   })
   return [
-    route("GET", ({ caller, envelope: { rest, query }, record }) => {
+    route("GET", ({ caller, envelope: { rest, query }, progress }) => {
       const parameters = new URLSearchParams(query)
       if (rest.endsWith(INPUT_ITEMS)) {
-        return jsonResponse(responses.inputOf(rest.slice(0, -INPUT_ITEMS.length), caller.tenant, parameters), record)
+        return jsonResponse(responses.inputOf(rest.slice(0, -INPUT_ITEMS.length), caller.tenant, parameters), progress)
       }
       const found = responses.find(rest, caller.tenant)
       if (parameters.get("stream") === "true") throw notStreamableError()
-      return jsonResponse(found, record)
+      return jsonResponse(found, progress)
     }),
-    route("DELETE", ({ caller, envelope: { rest }, record }) => {
+    route("DELETE", ({ caller, envelope: { rest }, progress }) => {
       responses.remove(rest, caller.tenant)
-      return jsonResponse({ id: rest, object: "response", deleted: true }, record)
+      return jsonResponse({ id: rest, object: "response", deleted: true }, progress)
     }),
     route("POST", ({ caller, envelope: { rest } }) => {
       if (!rest.endsWith(CANCEL)) throw new GatewayError("route_not_found", `There is no route /v1/responses/${rest}.`)

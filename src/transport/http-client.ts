@@ -73,13 +73,16 @@ async function poolSend(outgoing: UpstreamRequest, hosts: HostPools): Promise<Up
   const reused = taken instanceof Promise ? await taken : taken
   const connection = reused ?? (await pool.open(wish))
   let answer = connection.request(pieces)
+  answer.connectMs = connection === reused ? 0 : connection.connectedInMs
   abort.onAbort = () => answer.abandon(abort.reason)
   try {
     await answer.arrived
   } catch (thrown) {
     const isLost = !abort.aborted && connection === reused && connection.lostRequest
     if (!isLost || resends?.take() === false) throw thrown
-    answer = (await pool.open(wish)).request(pieces)
+    const fresh = await pool.open(wish)
+    answer = fresh.request(pieces)
+    answer.connectMs = fresh.connectedInMs
     abort.onAbort = () => answer.abandon(abort.reason)
     await answer.arrived
   }

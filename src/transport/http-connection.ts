@@ -32,7 +32,7 @@ export class HttpConnection implements WireListener, IdleConnection {
   private parser: HttpResponseParser | undefined
   private closed = false
   private readonly dialledAt = performance.now()
-  private connectedInMs = 0
+  connectedInMs = 0
   private requestedAt = 0
   /** Whether anything of the answer has come. */
   private touched = false

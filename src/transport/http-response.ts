@@ -10,6 +10,8 @@ export interface UpstreamResponse {
   readonly body: UpstreamBody | null
   /** Of the body, where its framing fixes it. A `Response` does not tell: its header may be wrong. */
   readonly length?: number | undefined
+  /** Time to open its connection; 0 on a reused one, undefined if not known. */
+  readonly connectMs?: number | undefined
 }
 
 export interface UpstreamBody {
@@ -47,6 +49,7 @@ interface PendingRead<Result> {
 export class HttpResponse implements UpstreamResponse, UpstreamBody, UpstreamBodyReader, ResponseListener {
   status = 0
   length: number | undefined
+  connectMs: number | undefined
   readonly headers = new HeaderMap()
   /** Resolves with this answer once its head is there. */
   readonly arrived: Promise<HttpResponse>

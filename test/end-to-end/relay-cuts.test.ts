@@ -8,14 +8,15 @@ import { UpstreamCalls } from "../../src/exchange/attempt/upstream-calls.ts"
 import type { ResponseStream } from "../../src/exchange/client-response.ts"
 import { SealCache } from "../../src/exchange/conversations/seal-cache.ts"
 import { type ClientCall, DEFAULT_TIMEOUTS, type ExchangeDeps } from "../../src/exchange/exchange-deps.ts"
-import { newRecord } from "../../src/exchange/exchange-record.ts"
+import { ExchangeProgress } from "../../src/exchange/record/exchange-progress.ts"
+import type { ReservedExchange } from "../../src/exchange/reserved-exchange.ts"
 import { answerStreamed } from "../../src/exchange/streams/answer-streamed.ts"
 import { openaiChat } from "../../src/protocols/chat/openai-chat/openai-chat.ts"
 import type { RequestSummary } from "../../src/protocols/contract.ts"
 import { openAccount } from "../../src/providers/open-account.ts"
 import { compatibleProviders } from "../../src/providers/provider-table.ts"
 import { HealthMonitor } from "../../src/routing/health-monitor.ts"
-import type { Target } from "../../src/routing/route-plan.ts"
+import type { RoutingTable, Target } from "../../src/routing/route-plan.ts"
 import { DeadlineTimer } from "../../src/transport/deadline-timer.ts"
 import { SerialQueue } from "../../src/transport/event-loop/serial-queue.ts"
 import { encodeByteText } from "../../src/transport/json/byte-text.ts"
@@ -77,7 +78,7 @@ async function relay(pieces: readonly string[], { usageRequested }: { usageReque
     allowance: { reserve: () => {}, correct: () => {} },
     modelsPath: "/v1/models",
     idempotencyKey: undefined,
-    record: newRecord("request", "route"),
+    progress: new ExchangeProgress({ requestId: "request", route: "route" }),
     isGone: () => false,
     closeConnection: () => {},
     readBody: () => Promise.reject(new Error("the lane reads no body")),
@@ -99,8 +100,11 @@ async function relay(pieces: readonly string[], { usageRequested }: { usageReque
   if (!outlined) throw new Error("the request is an object")
   const request = { reading, text: REQUEST, outline: outlined, isAscii: true }
   const resends = new ResendAllowance()
-  const attempts = { call, deps, request, targets: [target(pieces)], chargeSession: undefined, resends }
-  const { body } = await answerStreamed(attempts)
+  const exchange: ReservedExchange = {
+    ...{ call, deps, table: {} as RoutingTable, request, targets: [target(pieces)] },
+    ...{ chargeSession: undefined, session: undefined, hedges: false, resends },
+  }
+  const { body } = await answerStreamed(exchange)
   const stream = new ReadableStream(body as ResponseStream)
   return Buffer.from(await new Response(stream).arrayBuffer()).toString("latin1")
 }

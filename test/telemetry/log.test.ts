@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import { Secret } from "../../src/config/secret.ts"
-import { newRecord, noteFailure, recordFields, stackOf } from "../../src/exchange/exchange-record.ts"
+import { ExchangeProgress } from "../../src/exchange/record/exchange-progress.ts"
+import { failedEnd, recordFields, stackOf, toExchangeRecord } from "../../src/exchange/record/exchange-record.ts"
 import { Log, type LogFields } from "../../src/telemetry/log.ts"
 
 function logged(fields: LogFields): string {
@@ -32,9 +33,9 @@ describe("a log line", () => {
 
   test("a log line has the code and owner of an error, and neither its message nor its cause", () => {
     const cause = new Error("sk-canary in a cause", { cause: new Error("sk-canary below") })
-    const record = newRecord("id", "POST /v1/chat/completions")
-    noteFailure(record, new GatewayError("internal_error", "sk-canary in a message", { cause, param: "sk-canary" }))
-    const text = logged(recordFields(record))
+    const progress = new ExchangeProgress({ requestId: "id", route: "POST /v1/chat/completions" })
+    const error = new GatewayError("internal_error", "sk-canary in a message", { cause, param: "sk-canary" })
+    const text = logged(recordFields(toExchangeRecord(progress, failedEnd(error, 500))))
     expect(text).toContain('"error_code":"internal_error"')
     expect(text).not.toContain("sk-canary")
   })

@@ -3,9 +3,11 @@ import type { IngressCodec } from "../../protocols/chat-codec.ts"
 import { HealthMonitor } from "../../routing/health-monitor.ts"
 import type { Target } from "../../routing/route-plan.ts"
 import { DEFAULT_TIMEOUTS } from "../exchange-deps.ts"
-import { newRecord, toTracedExchange } from "../exchange-record.ts"
 import type { Attempt } from "../lanes/lane.ts"
-import { type AttemptInput, attemptTargets } from "./attempt-targets.ts"
+import { ExchangeProgress } from "../record/exchange-progress.ts"
+import { ANSWERED, toExchangeRecord, toTracedExchange } from "../record/exchange-record.ts"
+import type { ReservedExchange } from "../reserved-exchange.ts"
+import { attemptTargets } from "./attempt-targets.ts"
 import { RetryBudget } from "./retry-budget.ts"
 
 const target = (protocol: string, provider: string) =>
@@ -17,8 +19,8 @@ const target = (protocol: string, provider: string) =>
     endpoint: { streamUsage: "sent", baseUrl: "" },
   }) as unknown as Target
 
-test("a gateway fault on the way to a target is recorded as an attempt, and the next target answers as another", async () => {
-  const record = newRecord("request", "route")
+test("a fault of ours on the way to a target is an attempt, and the next one that answers is another", async () => {
+  const progress = new ExchangeProgress({ requestId: "request", route: "route" })
   const broken = {
     decodeRequest() {
       throw new Error("a codec's fault")
@@ -29,7 +31,7 @@ test("a gateway fault on the way to a target is recorded as an attempt, and the 
       protocol: { id: "openai-chat" },
       envelope: { does: "generate" },
       caller: { tenant: "t", strict: false },
-      record,
+      progress,
       isGone: () => false,
     },
     deps: {
@@ -42,9 +44,10 @@ test("a gateway fault on the way to a target is recorded as an attempt, and the 
     },
     request: { text: "{}", isAscii: true, body: {}, reading: { stream: false, routing: { fallback: [] } } },
     targets: [target("other", "first"), target("openai-chat", "second")],
-  } as unknown as AttemptInput
+  } as unknown as ReservedExchange
   const send = async (each: Attempt) => each.target.account.id
   expect((await attemptTargets(attempts, { send, drop: () => {} })).answer).toBe("second")
+  const record = toExchangeRecord(progress, ANSWERED)
   expect(record.attempts).toBe(2)
   expect(toTracedExchange(record).attemptsMade.map(({ provider, error }) => [provider, error?.code])).toEqual([
     ["first", "internal_error"],

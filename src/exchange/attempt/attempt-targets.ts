@@ -2,36 +2,18 @@
 import { asGatewayError, type FailedAttempt, GatewayError } from "../../canonical/gateway-error.ts"
 import { allowsFallback, type FailureKind, failureKind } from "../../routing/failure-kind.ts"
 import type { Target } from "../../routing/route-plan.ts"
-import type { ResendAllowance } from "../../transport/resend-allowance.ts"
 import { SseLimitError } from "../../transport/streams/sse.ts"
 import { TransportError, type TransportFault } from "../../transport/transport-error.ts"
-import type { ChargeSession } from "../charge/charge-session.ts"
-import type { ClientCall, ExchangeDeps } from "../exchange-deps.ts"
-import { ClientGoneError, noteAttempt, noteFailedAttempt, noteLostRace } from "../exchange-record.ts"
+import { ClientGoneError } from "../client-gone-error.ts"
+import type { ExchangeDeps } from "../exchange-deps.ts"
 import { chooseLane, type LaneDispatch } from "../lanes/choose-lane.ts"
 import type { Attempt } from "../lanes/lane.ts"
 import { UntranslatableError } from "../lanes/translate-lane.ts"
 import type { ReadRequest } from "../read-request.ts"
+import type { ReservedExchange } from "../reserved-exchange.ts"
 import { type AttemptFailure, AttemptSchedule } from "./attempt-schedule.ts"
-import { firstToAnswer, type HedgeContender, hedgeAfterMs } from "./hedge.ts"
-import { HedgedCall } from "./hedged-call.ts"
+import { hedgeAfterMs, type RaceEntrant, raceAttempts } from "./hedge.ts"
 import { TimeoutError } from "./upstream-calls.ts"
-
-/** A request, and where it may go. */
-export interface AttemptInput {
-  readonly call: ClientCall
-  readonly deps: ExchangeDeps
-  readonly request: ReadRequest
-  readonly targets: readonly Target[]
-  /** Absent if nothing is charged. */
-  readonly chargeSession: ChargeSession | undefined
-  /** The session, if affinity matters. */
-  readonly session?: string | undefined
-  /** True if a slow attempt may be hedged. */
-  readonly hedges?: boolean | undefined
-  /** Shared by all attempts, so that their number bounds how often a provider sees the request. */
-  readonly resends: ResendAllowance
-}
 
 /** How attempts are made. */
 export interface AttemptDriver<Answer> {
@@ -48,95 +30,128 @@ export interface AnsweredAttempt<Answer> {
 }
 
 export async function attemptTargets<Answer>(
-  attempts: AttemptInput,
-  sending: AttemptDriver<Answer>,
+  exchange: ReservedExchange,
+  driver: AttemptDriver<Answer>,
 ): Promise<AnsweredAttempt<Answer>> {
-  const course = newSchedule(attempts)
-  const errors: GatewayError[] = []
-  const failed: FailedAttempt[] = []
-  let unsayable: GatewayError | undefined
-  const fail = (thrown: unknown, tried: TriedTarget) => {
-    const { error, ...failure } = failureOf(thrown, tried)
-    course.noteFailure(failure)
-    errors.push(error)
-    failed.push(toFailedAttempt(tried.target, error))
-  }
-  for (let step = course.next(); step; step = course.next()) {
+  const failures = new AttemptFailures(exchange)
+  const { schedule } = failures
+  for (let step = schedule.next(); step; step = schedule.next()) {
     const { target, waitMs } = step
-    if (waitMs > 0) await waitBeforeRetry(waitMs, { ...attempts, after: errors.at(-1) })
-    let made: Attempt | undefined
+    if (waitMs > 0) await waitBeforeRetry(waitMs, exchange, failures.last)
+    let attempt: Attempt | undefined
     try {
-      made = beginAttempt(await chooseLane(target, attempts), attempts)
-      if (!attempts.hedges) return { attempt: made, answer: await sending.send(made) }
+      attempt = beginAttempt(await chooseLane(target, exchange), exchange)
+      if (!exchange.hedges) return { attempt, answer: await driver.send(attempt) }
     } catch (thrown) {
-      if (thrown instanceof UntranslatableError) unsayable ??= thrown.error
-      else fail(thrown, { target, made, attempts })
+      failures.add(thrown, target, attempt)
       continue
     }
-    const won = await runHedged(made, { attempts, sending, course, fail })
-    if (won) return won
+    const answered = await attemptHedged(attempt, { exchange, driver, failures })
+    if (answered) return answered
   }
-  if (unsayable && errors.length === 0) throw unsayable
-  throw exhaustedError(errors, failed)
+  throw failures.toError()
+}
+
+/** The failures of an exchange's attempts, and the schedule that depends on them. */
+class AttemptFailures {
+  readonly schedule: AttemptSchedule
+  private readonly errors: GatewayError[] = []
+  private readonly failed: FailedAttempt[] = []
+  private untranslatable: GatewayError | undefined
+
+  constructor(private readonly exchange: ReservedExchange) {
+    this.schedule = newSchedule(exchange)
+  }
+
+  get last(): GatewayError | undefined {
+    return this.errors.at(-1)
+  }
+
+  /** Throws if no other attempt may follow. */
+  add(thrown: unknown, target: Target, attempt: Attempt | undefined): void {
+    if (thrown instanceof UntranslatableError) {
+      this.untranslatable ??= thrown.error
+      return
+    }
+    const { error, ...failure } = failureOf(thrown, { target, attempt, exchange: this.exchange })
+    this.schedule.noteFailure(failure)
+    this.errors.push(error)
+    this.failed.push(toFailedAttempt(target, error))
+  }
+
+  toError(): GatewayError {
+    if (this.untranslatable && this.errors.length === 0) return this.untranslatable
+    return exhaustedError(this.errors, this.failed)
+  }
 }
 
 interface HedgeContext<Answer> {
-  readonly attempts: AttemptInput
-  readonly sending: AttemptDriver<Answer>
-  readonly course: AttemptSchedule
-  /** Throws if no other attempt may follow. */
-  fail(thrown: unknown, tried: TriedTarget): void
+  readonly exchange: ReservedExchange
+  readonly driver: AttemptDriver<Answer>
+  readonly failures: AttemptFailures
 }
 
-interface HedgedAttempt<Answer> extends HedgeContender<Answer> {
+/** One of two parallel attempts. */
+class RacingAttempt<Answer> implements RaceEntrant<Answer> {
   readonly attempt: Attempt
-  readonly call: HedgedCall
+  readonly answer: Promise<Answer>
+  private isCancelled = false
+
+  constructor(
+    attempt: Attempt,
+    private readonly context: HedgeContext<Answer>,
+  ) {
+    const { call } = attempt
+    this.attempt = { ...attempt, client: { isGone: () => this.isCancelled || call.isGone() } }
+    this.answer = context.driver.send(this.attempt)
+  }
+
+  onFailed(thrown: unknown): void {
+    this.context.failures.add(thrown, this.attempt.target, this.attempt)
+  }
+
+  cancel(): void {
+    const { call, deps, request, trial, facts } = this.attempt
+    call.progress.attempts.noteLostRace(facts)
+    const { stream } = request.reading
+    if (trial) deps.health.lostRace(trial, { ms: performance.now() - facts.startedAt, stream })
+    this.isCancelled = true
+  }
+
+  discard(answer: Answer): void {
+    this.context.driver.drop(answer)
+  }
 }
 
 /** The attempt or its hedge; undefined if both failed. */
-async function runHedged<Answer>(
-  made: Attempt,
-  { attempts, sending, course, fail }: HedgeContext<Answer>,
+async function attemptHedged<Answer>(
+  attempt: Attempt,
+  context: HedgeContext<Answer>,
 ): Promise<AnsweredAttempt<Answer> | undefined> {
-  const { call, deps, request } = attempts
-  const contend = (of: Attempt, hedged: HedgedCall): HedgedAttempt<Answer> => {
-    const attempt = { ...of, call: hedged }
-    return { attempt, call: hedged, answer: sending.send(attempt), lostRace: () => outrun(attempt, hedged) }
-  }
-  const outrun = ({ target, trial }: Attempt, hedged: HedgedCall) => {
-    const { attemptStartedAt: startedAt } = hedged.record
-    noteLostRace(call.record, { target, startedAt })
-    const { stream } = request.reading
-    if (trial) deps.health.lostRace(trial, { ms: performance.now() - startedAt, stream })
-    hedged.loseRace()
-  }
-  const won = await firstToAnswer<Answer, HedgedAttempt<Answer>>(contend(made, new HedgedCall(call)), {
-    afterMs: hedgeAfterMs(made.target, deps.health, request.reading.stream),
-    begin: async () => {
-      const target = course.takeHedge()
+  const { exchange, failures } = context
+  const { call, deps, request } = exchange
+  const winner = await raceAttempts(new RacingAttempt(attempt, context), {
+    afterMs: hedgeAfterMs(attempt.target, deps.health, request.reading.stream),
+    startSecond: async () => {
+      const target = failures.schedule.takeHedge()
       if (!target) return undefined
-      const hedged = new HedgedCall(call, { ...call.record })
       try {
-        const second = beginAttempt(await chooseLane(target, { ...attempts, call: hedged }), {
-          ...attempts,
-          call: hedged,
-        })
-        call.record.attempts = hedged.record.attempts
-        return contend(second, hedged)
+        const second = beginAttempt(await chooseLane(target, exchange), exchange)
+        // Until one has won, the first stands for the exchange.
+        call.progress.attempts.serving = attempt.facts
+        return new RacingAttempt(second, context)
       } catch (thrown) {
         if (!(thrown instanceof UntranslatableError)) deps.onFault(thrown)
         return undefined
       }
     },
-    failed: ({ attempt: { target }, attempt: made }, thrown) => fail(thrown, { target, made, attempts }),
-    drop: (answer) => sending.drop(answer),
   })
-  if (!won) return undefined
-  won.contender.call.winRace()
-  return { attempt: won.contender.attempt, answer: won.answer }
+  if (!winner) return undefined
+  call.progress.attempts.serving = winner.attempt.facts
+  return { attempt: winner.attempt, answer: await winner.answer }
 }
 
-function newSchedule({ deps, request, targets }: AttemptInput): AttemptSchedule {
+function newSchedule({ deps, request, targets }: ReservedExchange): AttemptSchedule {
   const { health, retries, chance } = deps
   return new AttemptSchedule({ targets, health, retries, chance, limitMs: limitOf(deps, request) })
 }
@@ -145,16 +160,16 @@ function limitOf({ timeouts }: ExchangeDeps, { reading }: ReadRequest): number {
   return reading.stream ? timeouts.streamMs : timeouts.unaryMs
 }
 
-/** Remaining time of the request for the attempt that starts now. */
-export function timeLeft({ call, deps, request }: Attempt): number {
-  const now = performance.now()
-  return limitOf(deps, request) - (now - (call.record.failedAttempts?.[0]?.startedAt ?? now))
+/** Remaining time of the request for this attempt, which starts now. */
+export function timeLeft({ call, deps, request, facts: { startedAt } }: Attempt): number {
+  return limitOf(deps, request) - (startedAt - (call.progress.attempts.firstStartedAt ?? startedAt))
 }
 
 /** Pause before the next attempt; ends at once if the client has left. */
 async function waitBeforeRetry(
   ms: number,
-  { deps, call, after }: AttemptInput & { after: GatewayError | undefined },
+  { deps, call }: ReservedExchange,
+  after: GatewayError | undefined,
 ): Promise<void> {
   try {
     await deps.upstreamCalls.pause(call, ms)
@@ -164,15 +179,13 @@ async function waitBeforeRetry(
   }
 }
 
-function beginAttempt(
-  { target, lane }: LaneDispatch,
-  { call, deps, request, chargeSession, session, resends }: AttemptInput,
-): Attempt {
-  noteAttempt(call.record, target)
+function beginAttempt({ target, lane }: LaneDispatch, exchange: ReservedExchange): Attempt {
+  const { call, deps, request, chargeSession, session, resends } = exchange
+  const facts = call.progress.attempts.begin(target)
   deps.retries.attempted()
   // A host without a token counter stays available for generation.
   const trial = request.reading.counts ? undefined : deps.health.beginAttempt(target)
-  return { call, deps, request, chargeSession, target, lane, trial, session, resends }
+  return { call, client: call, deps, request, chargeSession, target, lane, facts, trial, session, resends }
 }
 
 /** Client departure and connection failures show only in the error's cause. */
@@ -189,30 +202,30 @@ export function failureKindOf(error: GatewayError): FailureKind {
 
 interface TriedTarget {
   readonly target: Target
-  /** Absent if the failure happened in transit. */
-  readonly made: Attempt | undefined
-  readonly attempts: AttemptInput
+  /** Absent if the failure happened before the attempt began. */
+  readonly attempt: Attempt | undefined
+  readonly exchange: ReservedExchange
 }
 
 /** Returns the failure if another attempt may follow; otherwise throws it. */
 function failureOf(
   thrown: unknown,
-  { target, made, attempts }: TriedTarget,
+  { target, attempt, exchange }: TriedTarget,
 ): AttemptFailure & { readonly error: GatewayError } {
-  const { call, deps } = attempts
+  const { call, deps } = exchange
   const error = asUpstreamError(thrown)
   const kind = call.isGone() ? "client-gone" : failureKindOf(error)
-  const { retryAfterMs = error.retryAfterMs, quota } = made?.pause ?? {}
-  if (made?.trial) deps.health.endAttempt(made.trial, { failed: kind, retryAfterMs, quota })
+  const { retryAfterMs = error.retryAfterMs, quota } = attempt?.facts.pause ?? {}
+  if (attempt?.trial) deps.health.endAttempt(attempt.trial, { failed: kind, retryAfterMs, quota })
   if (kind === "client-gone") {
     throw thrown instanceof ClientGoneError ? thrown : new ClientGoneError("", { cause: thrown })
   }
   if (!allowsFallback(kind)) throw error
+  const { attempts } = call.progress
   // An internal error on the way to a target is an attempt too, so that the record counts correctly.
-  if (!made) noteAttempt(call.record, target)
-  const { attemptStartedAt: startedAt } = (made?.call ?? call).record
-  noteFailedAttempt(call.record, { target, startedAt, error })
-  return { target, kind, tookMs: performance.now() - startedAt, retryAfterMs, error }
+  const facts = attempt?.facts ?? attempts.begin(target)
+  attempts.noteFailed(facts, error)
+  return { target, kind, tookMs: performance.now() - facts.startedAt, retryAfterMs, error }
 }
 
 export function asUpstreamError(thrown: unknown): GatewayError {

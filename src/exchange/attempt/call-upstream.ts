@@ -12,11 +12,16 @@ import type { UpstreamCall } from "./upstream-calls.ts"
 const MAX_ERROR_BYTES = 64 * 1024
 
 /** Sends the caller's request to the target. */
-export function callUpstream(attempt: Attempt, { url, abort }: UpstreamCall): Promise<UpstreamResponse> {
-  const { call, deps, target, lane, resends } = attempt
-  const { headers, body } = lane.message(attempt)
+export async function callUpstream(attempt: Attempt, { url, abort }: UpstreamCall): Promise<UpstreamResponse> {
+  const { call, deps, target, lane, facts, resends } = attempt
+  const { headers, body, losses } = lane.message(attempt)
+  facts.losses = losses
   const { connectMs } = deps.timeouts
-  return target.endpoint.send({ url, headers, body, abort, connectMs, owner: call.caller.tenant, resends })
+  const owner = call.caller.tenant
+  const response = await target.endpoint.send({ url, headers, body, abort, connectMs, owner, resends })
+  facts.respondedAt = performance.now()
+  facts.connectMs = response.connectMs
+  return response
 }
 
 /** The upstream's error, decoded by the protocol in use. */
@@ -28,7 +33,7 @@ export async function upstreamError(
   const { status, headers } = response
   const body = await errorText(response, abort)
   const pause = readRetryPause({ status, headers, body })
-  attempt.pause = pause
+  attempt.facts.pause = pause
   const reported = { status, retryAfterMs: pause.retryAfterMs, body }
   return withoutCredential(attempt.lane.decodeError(reported, attempt), attempt.target)
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { firstToAnswer, type HedgeContender } from "./hedge.ts"
+import { type RaceEntrant, raceAttempts } from "./hedge.ts"
 
 /** A contender that answers or fails after the given milliseconds. */
 interface ContenderScript {
@@ -9,11 +9,14 @@ interface ContenderScript {
   readonly fails: boolean
 }
 
-class ScriptedContender implements HedgeContender<string> {
+class ScriptedContender implements RaceEntrant<string> {
   readonly answer: Promise<string>
   wasOutrun = false
 
-  constructor(readonly script: ContenderScript) {
+  constructor(
+    readonly script: ContenderScript,
+    private readonly seen: { readonly failed: string[]; readonly dropped: string[]; readonly ends: string },
+  ) {
     const { name, afterMs, fails } = script
     this.answer = Bun.sleep(afterMs).then(() => {
       if (fails) throw new Error(name)
@@ -23,34 +26,33 @@ class ScriptedContender implements HedgeContender<string> {
     this.answer.catch(() => {})
   }
 
-  lostRace(): void {
+  onFailed(thrown: unknown): void {
+    this.seen.failed.push(this.script.name)
+    if (this.script.name === this.seen.ends) throw thrown
+  }
+
+  cancel(): void {
     this.wasOutrun = true
+  }
+
+  discard(answer: string): void {
+    this.seen.dropped.push(answer)
   }
 }
 
 async function race(first: ContenderScript, second: ContenderScript | undefined, { hedgeMs = 10, ends = "" } = {}) {
-  const runners: ScriptedContender[] = [new ScriptedContender(first)]
-  const [failed, dropped]: [string[], string[]] = [[], []]
-  const begin = async () => {
+  const seen = { failed: [] as string[], dropped: [] as string[], ends }
+  const runner = new ScriptedContender(first, seen)
+  const runners = [runner]
+  const startSecond = async () => {
     if (!second) return undefined
-    const runner = new ScriptedContender(second)
-    runners.push(runner)
-    return runner
+    const rival = new ScriptedContender(second, seen)
+    runners.push(rival)
+    return rival
   }
-  const rival = {
-    afterMs: hedgeMs,
-    begin,
-    failed: (runner: ScriptedContender, thrown: unknown) => {
-      failed.push(runner.script.name)
-      if (runner.script.name === ends) throw thrown
-    },
-    drop: (answer: string) => void dropped.push(answer),
-  }
-  const won = await firstToAnswer<string, ScriptedContender>(runners[0] as ScriptedContender, rival).catch(
-    (thrown: Error) => thrown,
-  )
+  const won = await raceAttempts(runner, { afterMs: hedgeMs, startSecond }).catch((thrown: Error) => thrown)
   const outrun = () => runners.filter(({ wasOutrun }) => wasOutrun).map(({ script }) => script.name)
-  return { won: won instanceof Error ? won : won?.answer, failed, dropped, outrun, runners }
+  return { won: won instanceof Error ? won : won?.script.name, ...seen, outrun, runners }
 }
 
 const one = (afterMs: number, fails = false): ContenderScript => ({ name: "one", afterMs, fails })

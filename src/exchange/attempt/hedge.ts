@@ -15,49 +15,50 @@ export function hedgeAfterMs({ account, upstreamModel }: Target, health: HealthM
   return usual === undefined ? UNKNOWN_MS[stream ? "stream" : "whole"] : Math.max(LEAST_MS, usual)
 }
 
-/** A running attempt. */
-export interface HedgeContender<Answer> {
+/** A running attempt in a race. */
+export interface RaceEntrant<Answer> {
   readonly answer: Promise<Answer>
+  /** Called when it fails while the race goes on; throws to end the race. */
+  onFailed(thrown: unknown): void
   /** Cancels the attempt because the other one responded. */
-  lostRace(): void
+  cancel(): void
+  /** Discards a response that came after the cancellation. */
+  discard(answer: Answer): void
 }
 
-export interface HedgeRival<Answer, Of extends HedgeContender<Answer>> {
+interface HedgeOptions<Entrant> {
   readonly afterMs: number
   /** Undefined if no second attempt is possible or allowed. */
-  begin(): Promise<Of | undefined>
-  /** Called when one fails while the other still runs; throws to end both. */
-  failed(contender: Of, thrown: unknown): void
-  /** Discards a response that came too late. */
-  drop(answer: Answer): void
+  startSecond(): Promise<Entrant | undefined>
 }
 
-/** The winning attempt and its response; undefined if both failed. */
-export async function firstToAnswer<Answer, Of extends HedgeContender<Answer>>(
-  first: Of,
-  rival: HedgeRival<Answer, Of>,
-): Promise<{ readonly contender: Of; readonly answer: Answer } | undefined> {
-  const contenders = [first]
-  const over = new Set<Of>()
-  if (await isSlow(first.answer, rival.afterMs)) {
-    const second = await rival.begin()
-    if (second) contenders.push(second)
+/** The attempt that responded first, after its response has arrived; undefined if all failed. */
+export async function raceAttempts<Entrant extends RaceEntrant<unknown>>(
+  first: Entrant,
+  { afterMs, startSecond }: HedgeOptions<Entrant>,
+): Promise<Entrant | undefined> {
+  const entrants = [first]
+  const over = new Set<Entrant>()
+  if (await isSlow(first.answer, afterMs)) {
+    const second = await startSecond()
+    if (second) entrants.push(second)
   }
-  const runs = contenders.map(async (contender) => {
-    try {
-      return { contender, answer: await contender.answer }
-    } catch (thrown) {
-      over.add(contender)
-      rival.failed(contender, thrown)
-      return undefined
-    }
-  })
+  const runs = entrants.map((entrant) =>
+    entrant.answer.then(
+      () => entrant,
+      (thrown) => {
+        over.add(entrant)
+        entrant.onFailed(thrown)
+        return undefined
+      },
+    ),
+  )
   try {
-    const won = await firstDefined(runs)
-    if (won) over.add(won.contender)
-    return won
+    const winner = await firstDefined(runs)
+    if (winner) over.add(winner)
+    return winner
   } finally {
-    for (const each of contenders) if (!over.has(each)) abandonContender(each, rival)
+    for (const entrant of entrants) if (!over.has(entrant)) abandon(entrant)
   }
 }
 
@@ -74,7 +75,7 @@ async function isSlow(answer: Promise<unknown>, afterMs: number): Promise<boolea
   }
 }
 
-/** Rejects as soon as one does; undefined if neither has a value. */
+/** Rejects as soon as one does; undefined if none has a value. */
 function firstDefined<Value>(promises: readonly Promise<Value | undefined>[]): Promise<Value | undefined> {
   return new Promise((resolve, reject) => {
     let open = promises.length
@@ -87,13 +88,10 @@ function firstDefined<Value>(promises: readonly Promise<Value | undefined>[]): P
   })
 }
 
-function abandonContender<Answer, Of extends HedgeContender<Answer>>(
-  contender: Of,
-  rival: HedgeRival<Answer, Of>,
-): void {
-  contender.lostRace()
-  contender.answer.then(
-    (answer) => rival.drop(answer),
+function abandon(entrant: RaceEntrant<unknown>): void {
+  entrant.cancel()
+  entrant.answer.then(
+    (answer) => entrant.discard(answer),
     () => {},
   )
 }

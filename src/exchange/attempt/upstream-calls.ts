@@ -2,13 +2,13 @@
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import { Abort } from "../../transport/abort.ts"
 import { CompactSet } from "../../transport/event-loop/compact-set.ts"
-import { ClientGoneError } from "../exchange-record.ts"
+import { ClientGoneError } from "../client-gone-error.ts"
 
 /** Interval at which departed clients and timed-out calls are detected. */
 const SWEEP_MS = 50
 
 /** The waiting client. It is polled: a listener for every request costs more than most need. */
-interface WaitingClient {
+export interface WaitingClient {
   isGone(): boolean
 }
 

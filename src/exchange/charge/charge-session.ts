@@ -10,8 +10,9 @@ import type { Settlement } from "../../ledger/ledger.ts"
 import { sumOfFees, toolFees } from "../../ledger/tool-fees.ts"
 import type { Target } from "../../routing/route-plan.ts"
 import type { IdempotencyClaim, SentAnswer } from "../conversations/idempotency.ts"
-import type { ClientCall, ExchangeDeps, ExchangeLedger } from "../exchange-deps.ts"
-import type { ReadRequest } from "../read-request.ts"
+import type { ExchangeContext } from "../exchange-context.ts"
+import type { ExchangeLedger } from "../exchange-deps.ts"
+import type { SettledCharge } from "../record/exchange-progress.ts"
 import { type InputSample, sampleInput } from "./input-sample.ts"
 import {
   acceptReported,
@@ -36,11 +37,8 @@ const RETRY_MS = { first: 50, most: 1000 }
 /** Lower bound of tokens per byte: the amount surely owed if the process dies. */
 const LEAST_TOKENS_PER_BYTE = 1 / 16
 
-export interface ChargeSessionOptions {
-  readonly call: ClientCall
-  readonly deps: ExchangeDeps
+export interface ChargeSessionOptions extends ExchangeContext {
   readonly ledger: ExchangeLedger
-  readonly request: ReadRequest
   readonly targets: readonly Target[]
   /** Where the request may be sent again. */
   readonly claim: IdempotencyClaim | undefined
@@ -52,6 +50,8 @@ export interface DeliveredAnswer {
   /** The response's text, and its share of the whole. Called only if the upstream reports no usage. */
   transcript(): { readonly text: string; readonly share: number }
   readonly waiter: keyof typeof COUNT_PATIENCE_MS
+  /** The error that ended it. */
+  readonly error?: GatewayError | undefined
   /** Called with the charged usage, before it is booked and before `last.bytes` is called. */
   onMeasured?(spent: MeasuredUsage): void
   /** How it ended for the client; absent where it did not end well. */
@@ -74,6 +74,8 @@ interface StreamProgress extends Pick<ReportedUsage, "hostedCalls"> {
 type ExtensionOutcome = "extended" | "refused" | "failed"
 
 export class ChargeSession {
+  /** The booked usage and cost, once they are known. */
+  settled: SettledCharge | undefined
   private heldOutput: number
   private extending: Promise<ExtensionOutcome> | undefined
   /** The answer was cut where its hold ended: what was read beyond that was not delivered, and is not charged. */
@@ -93,7 +95,7 @@ export class ChargeSession {
     const { call, ledger } = options
     const { id: keyId, tenant, budgetsInForce: budgets } = call.caller
     const chargeSession = new ChargeSession(options, reserveHold(options))
-    const { requestId } = call.record
+    const { requestId } = call.progress
     const holding = ledger.hold({
       requestId,
       tenant,
@@ -139,7 +141,7 @@ export class ChargeSession {
     const { ledger, call } = this.options
     const output = Math.max(usage.output ?? 0, Math.floor(length * LEAST_TOKENS_PER_BYTE))
     const lowerBoundNano = chargeOf({ usage: { ...usage, output } }, pricing)
-    if (lowerBoundNano !== undefined) ledger.note(call.record.requestId, { lowerBoundNano })
+    if (lowerBoundNano !== undefined) ledger.note(call.progress.requestId, { lowerBoundNano })
     const leastOutput = Math.max(output, usage.output === undefined ? 0 : outputIn(usage))
     if (!hostedCalls) this.noteOverrun(target, leastOutput)
     const findMissing = () => computeExtension(this.hold, { target, length, leastOutput, heldOutput: this.heldOutput })
@@ -160,8 +162,8 @@ export class ChargeSession {
   }
 
   /** Releases the hold: nothing was delivered, and nothing is owed. */
-  release(): Promise<void> {
-    this.ending ??= this.releaseHold()
+  release(error?: GatewayError): Promise<void> {
+    this.ending ??= this.releaseHold(error)
     return this.ending
   }
 
@@ -188,7 +190,7 @@ export class ChargeSession {
       return outcome
     }
     const { ledger, call } = this.options
-    this.extending = ledger.extend(call.record.requestId, nano).then(
+    this.extending = ledger.extend(call.progress.requestId, nano).then(
       (fits) => end(fits ? "extended" : "refused"),
       () => end("failed"),
     )
@@ -213,7 +215,7 @@ export class ChargeSession {
     } catch (fault) {
       return this.waiveCharge(fault)
     }
-    return this.write(() => ledger.settle(call.record.requestId, settlement))
+    return this.write(() => ledger.settle(call.progress.requestId, settlement))
   }
 
   /** A cost that cannot be calculated is an internal error and is not charged. */
@@ -224,7 +226,6 @@ export class ChargeSession {
 
   private settlement(target: Target, { given, spent }: { given: DeliveredAnswer; spent: MeasuredUsage }): Settlement {
     const { call, request, claim } = this.options
-    const { record, allowance } = call
     const { model, account } = target
     const { usage, images, basis } = spent
     const other = this.otherModel(target, given.reported.model)
@@ -233,14 +234,14 @@ export class ChargeSession {
     const chargeNano = priceUsage(spent, { model: target.model, pricing }) + sumOfFees(fees)
     if (!given.reported.hostedCalls && basis !== "suspect") this.noteOverrun(target, outputIn(usage))
     given.onMeasured?.(spent)
-    record.usage = usage
-    record.costNanoUsd = chargeNano
-    allowance.correct(this.hold.likelyTokens, totalTokens(usage))
-    const answer = claim && given.last && sentAnswer(given.last, record.status)
+    this.settled = { usage, costNano: chargeNano }
+    call.allowance.correct(this.hold.likelyTokens, totalTokens(usage))
+    const answer = claim && given.last && sentAnswer(given.last)
     const also = answer && (() => claim.answered(answer))
     const answeredModel = other?.model.id
-    const facts = receiptFacts(call, { request, basis, answeredModel, fees, exceedsWindow: spent.exceedsWindow })
-    const { protocol } = record
+    const { exceedsWindow } = spent
+    const facts = receiptFacts(call, { request, basis, answeredModel, fees, exceedsWindow, error: given.error })
+    const { id: protocol } = call.protocol
     // The price of a model that the caller did not request makes no debt.
     const mayOwe = basis === "reported" && !other
     return { chargeNano, mayOwe, model: model.id, provider: account.id, usage, images, pricing, protocol, facts, also }
@@ -263,13 +264,11 @@ export class ChargeSession {
     deps.overruns.note(target, { output, limit: outputLimitOf(request, target) })
   }
 
-  private releaseHold(): Promise<void> {
+  private releaseHold(error?: GatewayError): Promise<void> {
     const { call, ledger, request } = this.options
-    const { record, allowance } = call
-    allowance.correct(this.hold.likelyTokens, 0)
-    const { protocol, requestId } = record
-    const facts = receiptFacts(call, { request })
-    return this.write(() => ledger.release(requestId, { protocol, facts }))
+    call.allowance.correct(this.hold.likelyTokens, 0)
+    const facts = receiptFacts(call, { request, error })
+    return this.write(() => ledger.release(call.progress.requestId, { protocol: call.protocol.id, facts }))
   }
 
   /** What the upstream reported, where that is all and can be; undefined where something has to be counted here. */
@@ -342,12 +341,9 @@ function reserveHold({ call, deps, request, targets, claim }: ChargeSessionOptio
   }
 }
 
-function sentAnswer(
-  { contentType, bytes, cutShort }: NonNullable<DeliveredAnswer["last"]>,
-  status: number,
-): SentAnswer {
+function sentAnswer({ contentType, bytes, cutShort }: NonNullable<DeliveredAnswer["last"]>): SentAnswer {
   const last = bytes?.()
-  return { status, contentType, ...(last && { last }), ...(cutShort && { cutShort }) }
+  return { status: 200, contentType, ...(last && { last }), ...(cutShort && { cutShort }) }
 }
 
 function priceUsage(spent: MeasuredUsage, { pricing, model }: Pick<Target, "pricing" | "model">): bigint {

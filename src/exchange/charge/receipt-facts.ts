@@ -1,10 +1,12 @@
 // Facts on a receipt besides the booked amounts: the request's parameters, its attempts, and its translation losses.
+
+import type { GatewayError } from "../../canonical/gateway-error.ts"
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import type { ToolFee } from "../../ledger/tool-fees.ts"
 import type { UserIdentifier } from "../../protocols/contract.ts"
 import type { ObservedAttempt } from "../../telemetry/observed-exchange.ts"
+import type { AttemptLog } from "../attempt/attempt-log.ts"
 import type { ClientCall } from "../exchange-deps.ts"
-import type { ExchangeRecord } from "../exchange-record.ts"
 import type { ReadRequest } from "../read-request.ts"
 import type { UsageBasis } from "./measured-usage.ts"
 
@@ -17,37 +19,60 @@ interface ReceiptInput {
   readonly exceedsWindow?: boolean | undefined
   /** For tools that the provider ran. */
   readonly fees?: readonly ToolFee[]
+  /** The error that ended the response. */
+  readonly error?: GatewayError | undefined
 }
 
-/** Of what was used only what is not as usual; undefined where nothing is, as with most answers. */
-export function receiptFacts(
-  { record, caller }: ClientCall,
-  { request, basis, answeredModel, exceedsWindow, fees = [] }: ReceiptInput,
-): JsonObject | undefined {
-  const { target, losses, failedAttempts, attempts, error, protocol, mappedModels } = record
-  const { routing, model, stream } = request.reading
+/** Only facts that differ from the usual; undefined if none does, as for most responses. */
+export function receiptFacts(call: ClientCall, input: ReceiptInput): JsonObject | undefined {
   const facts: Record<string, Json> = {}
-  if (target && target.protocol !== protocol) facts.upstream_protocol = target.protocol
-  if (!basis || model !== target?.model.id) facts.requested_model = model
-  if (mappedModels) facts.mapped = mappedModels.map((each) => ({ ...each }))
+  addRequestFacts(facts, call, input)
+  addUsageFacts(facts, input)
+  addAttemptFacts(facts, call, input)
+  addPolicy(facts, call, input)
+  for (const _ in facts) return facts
+  return undefined
+}
+
+function addRequestFacts(facts: Record<string, Json>, { progress }: ClientCall, { request, basis }: ReceiptInput) {
+  const { admitted, attempts } = progress
+  const { model, stream, identifiers } = request.reading
+  if (!basis || model !== attempts.serving?.target.model.id) facts.requested_model = model
+  if (admitted?.mapped) facts.mapped = admitted.mapped.map((each) => ({ ...each }))
   if (!basis || stream) facts.stream = stream
+  if (identifiers) facts.identifiers = Object.fromEntries(identifiers.map(toIdentifierView))
+}
+
+function addUsageFacts(
+  facts: Record<string, Json>,
+  { basis, answeredModel, exceedsWindow, fees = [] }: ReceiptInput,
+): void {
   if (basis && basis !== "reported") facts.basis = basis
   if (answeredModel !== undefined) facts.answered_model = answeredModel
   if (exceedsWindow) facts.exceeds_window = true
   if (fees.length > 0) facts.tool_fees = fees.map((fee) => ({ ...fee }))
-  const { identifiers } = request.reading
-  if (identifiers) facts.identifiers = Object.fromEntries(identifiers.map(toIdentifierView))
-  if (!basis || failedAttempts || error || attempts !== 1) facts.attempts = toAttemptViews(record)
+}
+
+function addAttemptFacts(
+  facts: Record<string, Json>,
+  { progress: { attempts }, protocol }: ClientCall,
+  { basis, error }: ReceiptInput,
+): void {
+  const { target, losses } = attempts.serving ?? {}
+  if (target && target.protocol !== protocol.id) facts.upstream_protocol = target.protocol
+  if (!basis || attempts.failed || error || attempts.count !== 1) facts.attempts = toAttemptViews(attempts, error)
   if (!basis || losses) facts.losses = (losses ?? []).map((loss) => ({ ...loss }))
-  const strict = routing.strict === true || caller.strict
-  if (!basis || strict || routing.strategy || routing.fallback.length > 0)
-    facts.policy = {
-      ...(routing.strategy && { routing: routing.strategy }),
-      ...(routing.fallback.length > 0 && { fallback: routing.fallback }),
-      ...(strict && { strict }),
-    }
-  for (const _ in facts) return facts
-  return undefined
+}
+
+function addPolicy(facts: Record<string, Json>, { caller }: ClientCall, { request, basis }: ReceiptInput): void {
+  const { strategy, fallback, strict: isRequested } = request.reading.routing
+  const strict = isRequested === true || caller.strict
+  if (basis && !strict && !strategy && fallback.length === 0) return
+  facts.policy = {
+    ...(strategy && { routing: strategy }),
+    ...(fallback.length > 0 && { fallback }),
+    ...(strict && { strict }),
+  }
 }
 
 const MAX_IDENTIFIER = 256
@@ -57,9 +82,10 @@ function toIdentifierView({ path, value }: UserIdentifier): [string, string] {
   return [path.join("."), value.slice(0, MAX_IDENTIFIER)]
 }
 
-function toAttemptViews({ target, failedAttempts = [], attempts, error }: ExchangeRecord): JsonObject[] {
-  const made = failedAttempts.map(toAttemptView)
-  if (!target || attempts <= failedAttempts.length) return made
+function toAttemptViews({ serving, failed = [], isOpen }: AttemptLog, error: GatewayError | undefined): JsonObject[] {
+  const made = failed.map(toAttemptView)
+  if (!serving || !isOpen) return made
+  const { target } = serving
   return [...made, { provider: target.account.id, model: target.model.id, ...(error && { error: error.code }) }]
 }
 

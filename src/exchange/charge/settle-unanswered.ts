@@ -1,17 +1,19 @@
 // The charge for an exchange without a response.
 import { GatewayError } from "../../canonical/gateway-error.ts"
-import type { AttemptInput } from "../attempt/attempt-targets.ts"
-import { ClientGoneError } from "../exchange-record.ts"
+import { ClientGoneError } from "../client-gone-error.ts"
+import type { ReservedExchange } from "../reserved-exchange.ts"
 
 /** Nothing, unless the client left during an upstream call: the upstream has read the request and bills for it. */
 export async function settleUnanswered(
-  { call, chargeSession }: Pick<AttemptInput, "call" | "chargeSession">,
+  { call, chargeSession }: Pick<ReservedExchange, "call" | "chargeSession">,
   thrown: unknown,
+  error?: GatewayError,
 ): Promise<void> {
-  const { target } = call.record
-  if (!isLeaving(thrown) || !target) return chargeSession?.release()
-  return chargeSession?.settle(target, {
+  const { serving } = call.progress.attempts
+  if (!isLeaving(thrown) || !serving) return chargeSession?.release(error)
+  return chargeSession?.settle(serving.target, {
     reported: { usage: undefined, isAll: false },
+    error,
     transcript: () => ({ text: "", share: 1 }),
     waiter: "nobody",
   })

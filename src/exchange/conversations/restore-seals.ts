@@ -38,14 +38,15 @@ function restoreTurn(
   const parts: ContentPart[] = []
   let opening: readonly ReasoningPart[] | undefined
   for (const part of turn.parts) {
-    const found = part.kind === "tool-call" && !part.sealed ? kept.get(part.id) : undefined
-    const before = found?.before.filter(isNew) ?? []
-    if (part.kind !== "tool-call" || !found) parts.push(part)
-    else {
-      if (opening) parts.push(...before)
-      parts.push({ ...part, ...(found.sealed && { sealed: found.sealed }) })
+    if (part.kind !== "tool-call") {
+      parts.push(part)
+      continue
     }
-    if (part.kind === "tool-call") opening ??= before
+    const found = part.sealed ? undefined : kept.get(part.id)
+    const before = found?.before.filter(isNew) ?? []
+    if (opening) parts.push(...before)
+    opening ??= before
+    parts.push(found?.sealed ? { ...part, sealed: found.sealed } : part)
   }
   if (!opening || opening.length === 0) return { ...turn, parts }
   return { ...turn, parts: [...opening, ...parts.filter((part) => part.kind !== "reasoning" || part.sealed)] }

@@ -76,8 +76,8 @@ export function keepResponse(
 ): AnswerableRequest {
   const { storage: kept } = request.reading
   if (!kept) return { request, claim }
-  const { requestId } = call.record
-  const originOf = () => originIn(call.record.target, table)
+  const { requestId, attempts } = call.progress
+  const originOf = () => originIn(attempts.serving?.target, table)
   const expected = { tenant: call.caller.tenant, requestId, request: own, before, originOf }
   // It is written with what was paid for it.
   const keeping = kept.store && deps.ledger ? deps.responses.begin(expected) : undefined

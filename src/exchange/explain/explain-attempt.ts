@@ -7,8 +7,8 @@ import { expectedCost } from "../../routing/expected-cost.ts"
 import type { PlannedTarget } from "../../routing/route-plan.ts"
 import type { LimitOverruns } from "../charge/limit-overruns.ts"
 import { computeHold } from "../charge/request-hold.ts"
+import type { ExchangeContext } from "../exchange-context.ts"
 import type { ExchangeDeps } from "../exchange-deps.ts"
-import type { TranslationContext } from "../lanes/translate-lane.ts"
 import type { ReadRequest } from "../read-request.ts"
 import { type DryRunResult, dryRun } from "./dry-run.ts"
 
@@ -23,7 +23,7 @@ class MediaNotFetchedError extends Error {
 
 interface AttemptFacts {
   readonly scores: CandidateScores | undefined
-  readonly context: TranslationContext
+  readonly context: ExchangeContext
 }
 
 /** Rejects with an UntranslatableError if the request cannot be translated for the target. */

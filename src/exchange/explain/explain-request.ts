@@ -4,63 +4,58 @@
 import type { RoutingOptions } from "../../canonical/chat/chat-request.ts"
 import type { GatewayError } from "../../canonical/gateway-error.ts"
 import type { JsonObject } from "../../canonical/json.ts"
-import type { CatalogModel } from "../../catalog/catalog.ts"
 import type { ExcludedTarget, ExclusionReason } from "../../routing/candidate-set.ts"
-import type { PlannedTarget, RoutePlan, RoutingTable } from "../../routing/route-plan.ts"
+import type { PlannedTarget, RoutePlan } from "../../routing/route-plan.ts"
+import { buildResponse } from "../build-response.ts"
 import { computeHold } from "../charge/request-hold.ts"
 import type { ClientResponse } from "../client-response.ts"
-import { responseOf } from "../exchange-record.ts"
-import { type TranslationContext, UntranslatableError } from "../lanes/translate-lane.ts"
+import type { ExchangeContext } from "../exchange-context.ts"
+import { UntranslatableError } from "../lanes/translate-lane.ts"
+import type { ExchangePlan } from "../plan-exchange.ts"
+import { ANSWERED } from "../record/exchange-record.ts"
 import { explainAttempt } from "./explain-attempt.ts"
 import { explainMoney } from "./explain-money.ts"
 import type { LostParameters } from "./lost-parameters.ts"
-
-interface ExplainContext extends TranslationContext {
-  readonly table: RoutingTable
-  /** What the caller names, the requested one first. */
-  readonly models: readonly CatalogModel[]
-  readonly lost: LostParameters | undefined
-  /** The error for the request if the plan has no target. */
-  readonly refusal: GatewayError | undefined
-}
 
 /** An attempt that would be made, or is excluded because the request cannot be translated. */
 type ExplainedAttempt = { readonly shown: JsonObject } | { readonly excluded: JsonObject; readonly error: GatewayError }
 
 /** The same document in every protocol, streamed or not. Throws where the request has no price, as the request would. */
-export async function explainRequest(plan: RoutePlan, asking: ExplainContext): Promise<ClientResponse> {
-  const { call } = asking
-  const document = await buildExplanation(plan, asking)
-  call.finish()
-  return responseOf(call.record, JSON.stringify(document), "application/json")
+export async function explainRequest(plan: ExchangePlan, exchange: ExchangeContext): Promise<ClientResponse> {
+  const { call } = exchange
+  const document = await buildExplanation(plan, exchange)
+  call.finish(ANSWERED)
+  return buildResponse(call.progress, { body: JSON.stringify(document), contentType: "application/json" })
 }
 
-async function buildExplanation(plan: RoutePlan, asking: ExplainContext): Promise<JsonObject> {
-  const { call, deps, request, models, table, lost } = asking
+async function buildExplanation(plan: ExchangePlan, exchange: ExchangeContext): Promise<JsonObject> {
+  const { call, deps, request, table } = exchange
+  const { route, models, lost } = plan
   const { reading } = request
+  const { mapped } = call.progress.admitted ?? {}
   const hold =
-    deps.ledger && plan.attempts.length > 0
-      ? computeHold(request, plan.attempts, { caller: call.caller, overruns: deps.overruns })
+    deps.ledger && route.attempts.length > 0
+      ? computeHold(request, route.attempts, { caller: call.caller, overruns: deps.overruns })
       : undefined
-  const priced = hold ? plan.attempts.filter((each) => hold.targets.includes(each)) : plan.attempts
-  const unpriced = plan.attempts.filter((each) => !priced.includes(each))
+  const priced = hold ? route.attempts.filter((each) => hold.targets.includes(each)) : route.attempts
+  const unpriced = route.attempts.filter((each) => !priced.includes(each))
   const sorted: ExplainedAttempt[] = []
-  for (const each of priced) sorted.push(await explainOrExclude(each, { plan, asking }))
+  for (const each of priced) sorted.push(await explainOrExclude(each, { route, exchange }))
   const attempts = sorted.flatMap((each) => ("shown" in each ? [each.shown] : []))
   const excluded = sorted.flatMap((each) => ("excluded" in each ? [each] : []))
   const money = explainMoney(hold, { caller: call.caller, ledger: deps.ledger, request })
-  const refusal = asking.refusal ?? money.refusal ?? (attempts.length === 0 ? excluded[0]?.error : undefined)
+  const refusal = plan.refusal ?? money.refusal ?? (attempts.length === 0 ? excluded[0]?.error : undefined)
   return {
     object: "explanation",
     requested_model: reading.model,
     model: models[0]?.id ?? null,
-    ...(call.record.mappedModels && { mapped: call.record.mappedModels.map((each) => ({ ...each })) }),
+    ...(mapped && { mapped: mapped.map((each) => ({ ...each })) }),
     protocol: call.protocol.id,
     stream: reading.stream,
     strategy: reading.routing.strategy ?? models[0]?.routing ?? table.strategy ?? null,
     attempts,
     excluded: [
-      ...plan.excluded.map((each) => toExcludedView(each, lost)),
+      ...route.excluded.map((each) => toExcludedView(each, lost)),
       ...unpriced.map((each) => ({ ...targetFields(each), why: "unpriced", reason: "It has no price." })),
       ...excluded.map(({ excluded }) => excluded),
     ],
@@ -72,12 +67,11 @@ async function buildExplanation(plan: RoutePlan, asking: ExplainContext): Promis
 
 async function explainOrExclude(
   attempt: PlannedTarget,
-  { plan, asking }: { plan: RoutePlan; asking: ExplainContext },
+  { route, exchange }: { route: RoutePlan; exchange: ExchangeContext },
 ): Promise<ExplainedAttempt> {
-  const { call, deps, request } = asking
   try {
-    const scores = plan.scoresOf(attempt)
-    return { shown: await explainAttempt(attempt, { scores, context: { call, deps, request } }) }
+    const scores = route.scoresOf(attempt)
+    return { shown: await explainAttempt(attempt, { scores, context: exchange }) }
   } catch (thrown) {
     if (!(thrown instanceof UntranslatableError)) throw thrown
     const { error } = thrown

@@ -3,9 +3,10 @@
 import type { Loss } from "../../canonical/loss.ts"
 import type { CatalogModel } from "../../catalog/catalog.ts"
 import { CONVERSATION_MEMBERS, INSTRUCTION_MEMBERS } from "../../protocols/request-members.ts"
-import { type RoutingTable, type Target, targetsOf } from "../../routing/route-plan.ts"
+import { type Target, targetsOf } from "../../routing/route-plan.ts"
+import type { ExchangeContext } from "../exchange-context.ts"
 import type { ExchangeDeps } from "../exchange-deps.ts"
-import { type TranslationContext, UntranslatableError } from "../lanes/translate-lane.ts"
+import { UntranslatableError } from "../lanes/translate-lane.ts"
 import { dryRun } from "./dry-run.ts"
 
 /** A target as the plan reports it. */
@@ -19,14 +20,12 @@ export class LostParameters {
   private readonly byPlace = new Map<string, readonly string[]>()
 
   /** Asks the translation itself, for every place that could be tried. */
-  static async find(
-    models: readonly CatalogModel[],
-    { table, ...context }: TranslationContext & { readonly table: RoutingTable },
-  ): Promise<LostParameters> {
+  static async find(models: readonly CatalogModel[], context: ExchangeContext): Promise<LostParameters> {
     const found = new LostParameters()
     const asking = { ...context, deps: withFetchCache(context.deps) }
     for (const model of models) {
-      for (const target of targetsOf(model, context.call.protocol.id, table)) await found.checkTarget(target, asking)
+      for (const target of targetsOf(model, context.call.protocol.id, context.table))
+        await found.checkTarget(target, asking)
     }
     return found
   }
@@ -40,7 +39,7 @@ export class LostParameters {
     return this.at({ provider: account.id, model: model.id, upstreamModel }).length > 0
   }
 
-  private async checkTarget(target: Target, context: TranslationContext): Promise<void> {
+  private async checkTarget(target: Target, context: ExchangeContext): Promise<void> {
     const key = keyOf({ provider: target.account.id, model: target.model.id, upstreamModel: target.upstreamModel })
     // Accounts of one provider get the same request.
     if (!this.byPlace.has(key)) this.byPlace.set(key, await findLostParameters(target, context))
@@ -51,7 +50,7 @@ function keyOf({ provider, model, upstreamModel }: TargetIdentity): string {
   return `${provider}\n${model}\n${upstreamModel}`
 }
 
-async function findLostParameters(target: Target, context: TranslationContext): Promise<readonly string[]> {
+async function findLostParameters(target: Target, context: ExchangeContext): Promise<readonly string[]> {
   try {
     const { losses } = await dryRun(target, context)
     return [...new Set(losses.filter(isLost).map(({ path }) => path))]

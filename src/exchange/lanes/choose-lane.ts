@@ -4,11 +4,12 @@ import { mayHoldSeal } from "../../canonical/chat/sealed-content.ts"
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import { KINDS } from "../../protocols/contract.ts"
 import type { Target } from "../../routing/route-plan.ts"
+import type { ExchangeContext } from "../exchange-context.ts"
 import { embeddingDispatch, fitsOneCall } from "./embedding-lane.ts"
 import { imageDispatch, takesImageRequest } from "./image-lane.ts"
 import type { Lane } from "./lane.ts"
 import { relayLane } from "./relay-lane.ts"
-import { type TranslationContext, translateLane, UntranslatableError } from "./translate-lane.ts"
+import { translateLane, UntranslatableError } from "./translate-lane.ts"
 
 /** A target and its lane. */
 export interface LaneDispatch {
@@ -17,13 +18,13 @@ export interface LaneDispatch {
 }
 
 /** Throws, or rejects with, an UntranslatableError if the request cannot be translated for the target. */
-export function chooseLane(target: Target, context: TranslationContext): LaneDispatch | Promise<LaneDispatch> {
+export function chooseLane(target: Target, context: ExchangeContext): LaneDispatch | Promise<LaneDispatch> {
   refuseAudio(target, context)
   return canRelay(target, context) ? { target, lane: relayLane } : translatedDispatch(target, context)
 }
 
 /** A model without audio output would respond in text, or not at all. */
-function refuseAudio({ model }: Target, { request }: TranslationContext): void {
+function refuseAudio({ model }: Target, { request }: ExchangeContext): void {
   const { audioMember: param } = request.reading
   if (param === undefined || model.guessedModalities || model.modalities.output.includes("audio")) return
   const message = `\`${param}\` asks for audio, which \`${model.id}\` does not produce. Leave it out, or use another model.`
@@ -31,7 +32,7 @@ function refuseAudio({ model }: Target, { request }: TranslationContext): void {
 }
 
 /** Whether the client's bytes can be passed to this target. */
-function canRelay(target: Target, context: TranslationContext): boolean {
+function canRelay(target: Target, context: ExchangeContext): boolean {
   const { call, deps, request } = context
   const { id } = call.protocol
   const { isRewritten, remoteServers } = request.reading
@@ -48,7 +49,7 @@ function canRelay(target: Target, context: TranslationContext): boolean {
  * Translates to the target's preferred protocol, or else to another one that it supports; rejects with an
  * UntranslatableError if none can express the request.
  */
-async function translatedDispatch(target: Target, context: TranslationContext): Promise<LaneDispatch> {
+async function translatedDispatch(target: Target, context: ExchangeContext): Promise<LaneDispatch> {
   const kind = KINDS[context.call.protocol.id]
   if (kind === "embedding") return embeddingDispatch(target, context)
   if (kind === "image") return imageDispatch(target, context)
@@ -71,7 +72,7 @@ function imageModelError({ model }: Target): GatewayError {
   return new GatewayError("invalid_parameter", message, { param: "model" })
 }
 
-async function tryTranslateLane(target: Target, context: TranslationContext): Promise<Lane | undefined> {
+async function tryTranslateLane(target: Target, context: ExchangeContext): Promise<Lane | undefined> {
   try {
     return await translateLane(target, context)
   } catch (thrown) {
@@ -80,9 +81,9 @@ async function tryTranslateLane(target: Target, context: TranslationContext): Pr
   }
 }
 
-function otherEndpoints(target: Target, { deps }: TranslationContext): Target[] {
+function otherEndpoints(target: Target, { deps }: ExchangeContext): Target[] {
   return Object.entries(target.account.endpoints).flatMap(([protocol, endpoint]) => {
     const serves = protocol !== target.protocol && endpoint.serves?.(target.upstreamModel) !== false
-    return serves && deps.codecs.upstream.has(protocol) ? [{ ...target, protocol, line: endpoint }] : []
+    return serves && deps.codecs.upstream.has(protocol) ? [{ ...target, protocol, endpoint }] : []
   })
 }

@@ -10,12 +10,13 @@ import type { ProtocolEndpoint, ProviderOperation } from "../../providers/contra
 import type { Target } from "../../routing/route-plan.ts"
 import { decodeUtf8, encodeByteText, fromByteText } from "../../transport/json/byte-text.ts"
 import { spliceJson } from "../../transport/json/json-splice.ts"
+import type { ExchangeContext } from "../exchange-context.ts"
 import { isLarge, type ReadRequest } from "../read-request.ts"
 import { type BatchLimits, joinEmbeddingResponses, likelyTokensOf } from "./embedding-batches.ts"
 import { type EncodedEmbeddingBatch, type EncodedEmbeddings, encodeEmbedding } from "./embedding-request.ts"
-import type { Attempt, Lane, StreamPipe, UnaryAnswer } from "./lane.ts"
+import type { Attempt, Lane, LaneRequest, StreamPipe, UnaryAnswer } from "./lane.ts"
 import { sendParallelCalls } from "./parallel-calls.ts"
-import { asUntranslatable, bodyOf, type TranslationContext } from "./translate-lane.ts"
+import { asUntranslatable, bodyOf } from "./translate-lane.ts"
 import { refuseLosses } from "./translate-request.ts"
 
 /** Of hosts of which nothing else is known. */
@@ -35,13 +36,13 @@ export function fitsOneCall({ embeds: limits }: ProtocolEndpoint, { reading: { e
 }
 
 /** Rejects with an UntranslatableError if the request cannot be translated for the target. */
-export async function embeddingDispatch(target: Target, context: TranslationContext): Promise<EmbeddingDispatch> {
+export async function embeddingDispatch(target: Target, context: ExchangeContext): Promise<EmbeddingDispatch> {
   const { request, deps } = context
   const say = async () => newEmbeddingDispatch(target, context)
   return isLarge(request.text.length) ? deps.largeRequestQueue.run(say) : say()
 }
 
-function newEmbeddingDispatch(target: Target, { call, deps, request }: TranslationContext): EmbeddingDispatch {
+function newEmbeddingDispatch(target: Target, { call, deps, request }: ExchangeContext): EmbeddingDispatch {
   const ingress = deps.codecs.embedding?.ingress.get(call.protocol.id)
   const upstream = deps.codecs.embedding?.upstream.get(target.protocol)
   if (!ingress || !upstream) throw new Error(`no translation from ${call.protocol.id} to ${target.protocol}`)
@@ -87,13 +88,16 @@ class EmbeddingLane implements Lane {
       count === 1 ? target : { ...target, endpoint: { ...endpoint, send: sendParallelCalls(calls, endpoint.send) } }
   }
 
-  url({ target: { endpoint } }: Attempt): string {
+  url({ target: { endpoint } }: LaneRequest): string {
     return endpoint.baseUrl + (endpoint.path ? endpoint.path(this.errand) : this.errand.usualPath)
   }
 
-  message({ call, target: { endpoint } }: Attempt) {
-    call.record.losses = [...this.encoded.losses]
-    return { headers: endpoint.headersWith(this.errand.headers), body: this.body(endpoint, 0) }
+  message({ target: { endpoint } }: LaneRequest) {
+    return {
+      headers: endpoint.headersWith(this.errand.headers),
+      body: this.body(endpoint, 0),
+      losses: [...this.encoded.losses],
+    }
   }
 
   answer(bytes: Uint8Array, { request, target }: Attempt): UnaryAnswer | undefined {

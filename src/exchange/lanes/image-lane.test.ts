@@ -3,9 +3,9 @@ import { model } from "../../catalog/model.fixture.ts"
 import { codecs } from "../../protocols.ts"
 import type { Target } from "../../routing/route-plan.ts"
 import { Abort } from "../../transport/abort.ts"
+import type { ExchangeContext } from "../exchange-context.ts"
 import { imageDispatch } from "./image-lane.ts"
 import type { Attempt } from "./lane.ts"
-import type { TranslationContext } from "./translate-lane.ts"
 import type { InlineMedia } from "./translate-request.ts"
 
 const ADDRESS = "https://images.example/a.png"
@@ -15,11 +15,10 @@ type FetchMedia = (addresses: readonly string[]) => Promise<ReadonlyMap<string, 
 /** The answer to a caller that requests bytes from a host that returns a URL, and the reported losses. */
 async function bytesOf(fetchMedia: FetchMedia | undefined) {
   const body = { model: "a/b", prompt: "x", response_format: "b64_json" }
-  const record: { losses?: readonly { path: string }[] } = {}
-  const call = { protocol: { id: "openai-images" }, caller: { strict: false }, record }
+  const call = { protocol: { id: "openai-images" }, caller: { strict: false } }
   const reading = { outputLimits: { candidates: 1 }, routing: {} }
   const deps = { codecs, fetchMedia }
-  const context = { call, deps, request: { text: "", body, reading } } as unknown as TranslationContext
+  const context = { call, deps, request: { text: "", body, reading } } as unknown as ExchangeContext
   const endpoint = {
     baseUrl: "http://host.example",
     send: async () => new Response(JSON.stringify({ data: [{ url: ADDRESS }] })),
@@ -32,7 +31,7 @@ async function bytesOf(fetchMedia: FetchMedia | undefined) {
   await target.endpoint.send({ url: lane.url(attempt), ...message, abort: new Abort(), connectMs: 1000 })
   const { body: answered, images } = lane.answer(new Uint8Array(), attempt) ?? {}
   const { data } = JSON.parse(String(answered)) as { data: unknown[] }
-  return { data, images, lost: record.losses?.map(({ path }) => path) }
+  return { data, images, lost: message.losses?.map(({ path }) => path) }
 }
 
 describe("images of a host that returns only a URL", () => {

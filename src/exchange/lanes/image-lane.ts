@@ -11,12 +11,13 @@ import type { Target } from "../../routing/route-plan.ts"
 import type { SendRequest } from "../../transport/http-client.ts"
 import { decodeUtf8, encodeByteText, fromByteText } from "../../transport/json/byte-text.ts"
 import { spliceJson } from "../../transport/json/json-splice.ts"
+import type { ExchangeContext } from "../exchange-context.ts"
 import type { ExchangeDeps } from "../exchange-deps.ts"
 import { isLarge } from "../read-request.ts"
 import { type EncodedImages, encodeImages, joinImageResponses } from "./image-request.ts"
-import type { Attempt, Lane, StreamPipe, UnaryAnswer } from "./lane.ts"
+import type { Lane, LaneRequest, StreamPipe, UnaryAnswer } from "./lane.ts"
 import { sendParallelCalls } from "./parallel-calls.ts"
-import { asUntranslatable, bodyOf, type TranslationContext } from "./translate-lane.ts"
+import { asUntranslatable, bodyOf } from "./translate-lane.ts"
 import { refuseLosses } from "./translate-request.ts"
 
 interface ImageDispatch {
@@ -25,7 +26,7 @@ interface ImageDispatch {
 }
 
 /** True if this target accepts the request as the client wrote it. */
-export function takesImageRequest({ protocol, upstreamModel }: Target, { deps, request }: TranslationContext): boolean {
+export function takesImageRequest({ protocol, upstreamModel }: Target, { deps, request }: ExchangeContext): boolean {
   const upstream = deps.codecs.image?.upstream.get(protocol)
   if (!upstream) return true
   const { outputLimits, draws } = request.reading
@@ -33,13 +34,13 @@ export function takesImageRequest({ protocol, upstreamModel }: Target, { deps, r
 }
 
 /** Rejects with an UntranslatableError if the request cannot be translated for the target. */
-export async function imageDispatch(target: Target, context: TranslationContext): Promise<ImageDispatch> {
+export async function imageDispatch(target: Target, context: ExchangeContext): Promise<ImageDispatch> {
   const { request, deps } = context
   const say = async () => newImageDispatch(target, context)
   return isLarge(request.text.length) ? deps.largeRequestQueue.run(say) : say()
 }
 
-function newImageDispatch(target: Target, { call, deps, request }: TranslationContext): ImageDispatch {
+function newImageDispatch(target: Target, { call, deps, request }: ExchangeContext): ImageDispatch {
   const ingress = deps.codecs.image?.ingress.get(call.protocol.id)
   const upstream = deps.codecs.image?.upstream.get(target.protocol)
   if (!ingress || !upstream) throw new Error(`no translation from ${call.protocol.id} to ${target.protocol}`)
@@ -87,13 +88,12 @@ class ImageLane implements Lane {
     this.target = { ...target, endpoint: { ...endpoint, send: this.sendAll(endpoint) } }
   }
 
-  url({ target: { endpoint } }: Attempt): string {
+  url({ target: { endpoint } }: LaneRequest): string {
     return endpoint.baseUrl + (endpoint.path ? endpoint.path(this.errand) : this.errand.usualPath)
   }
 
-  message({ call, target: { endpoint } }: Attempt) {
-    call.record.losses = this.losses
-    return { headers: endpoint.headersWith(this.errand.headers), body: this.body(endpoint, 0) }
+  message({ target: { endpoint } }: LaneRequest) {
+    return { headers: endpoint.headersWith(this.errand.headers), body: this.body(endpoint, 0), losses: this.losses }
   }
 
   /** Where a call was not answered well these are its bytes; else they say nothing. */

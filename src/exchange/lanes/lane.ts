@@ -3,14 +3,16 @@
 import type { StreamEvent } from "../../canonical/chat/stream-event.ts"
 import type { GatewayError } from "../../canonical/gateway-error.ts"
 import type { BilledToolCalls } from "../../canonical/hosted-calls.ts"
+import type { Loss } from "../../canonical/loss.ts"
 import type { Usage } from "../../canonical/usage.ts"
 import type { FrameContext, UpstreamError } from "../../protocols/contract.ts"
-import type { RetryPause } from "../../protocols/retry-pause.ts"
 import type { TrackedAttempt } from "../../routing/health-monitor.ts"
 import type { Target } from "../../routing/route-plan.ts"
 import type { ResendAllowance } from "../../transport/resend-allowance.ts"
 import type { SseFrame } from "../../transport/streams/sse.ts"
 import type { FrameVerdict } from "../../transport/streams/tee.ts"
+import type { AttemptFacts } from "../attempt/attempt-log.ts"
+import type { WaitingClient } from "../attempt/upstream-calls.ts"
 import type { ChargeSession } from "../charge/charge-session.ts"
 import type { ClientCall, ExchangeDeps } from "../exchange-deps.ts"
 import type { ReadRequest } from "../read-request.ts"
@@ -18,10 +20,13 @@ import type { ReadRequest } from "../read-request.ts"
 /** One try at one target. */
 export interface Attempt {
   readonly call: ClientCall
+  /** The client that waits for this attempt: it is gone, too, if another attempt has won. */
+  readonly client: WaitingClient
   readonly deps: ExchangeDeps
   readonly request: ReadRequest
   readonly target: Target
   readonly lane: Lane
+  readonly facts: AttemptFacts
   /** Absent if nothing is charged. */
   readonly chargeSession: ChargeSession | undefined
   /** Absent if the attempt must not count for the target's health. */
@@ -30,24 +35,25 @@ export interface Attempt {
   readonly session?: string | undefined
   /** What of the whole exchange may be sent again on a fresh connection. */
   readonly resends?: ResendAllowance | undefined
-  /** The upstream's rate limit details after a rejection. */
-  pause?: RetryPause
 }
 
 export interface Lane {
-  /** Where the call goes. */
-  url(attempt: Attempt): string
-  /** What it carries. */
-  message(attempt: Attempt): UpstreamMessage
+  url(request: LaneRequest): string
+  message(request: LaneRequest): UpstreamMessage
   /** The unary response for the client; undefined if the upstream's response is not valid in its protocol. */
   answer(bytes: Uint8Array, attempt: Attempt): UnaryAnswer | undefined
   openPipe(attempt: Attempt, watch: StreamWatcher): StreamPipe
   decodeError(error: UpstreamError, attempt: Attempt): GatewayError
 }
 
+/** The part of an attempt that the upstream request is made of. */
+export type LaneRequest = Pick<Attempt, "call" | "deps" | "request" | "target">
+
 interface UpstreamMessage {
   readonly headers: Headers
   readonly body: string | Uint8Array<ArrayBuffer>
+  /** Translation losses; undefined if nothing was translated. Those of the response are added as it is translated. */
+  readonly losses: readonly Loss[] | undefined
 }
 
 export interface UnaryAnswer {

@@ -15,7 +15,7 @@ import { spliceJson } from "../../transport/json/json-splice.ts"
 import { Tee } from "../../transport/streams/tee.ts"
 import { repairUtf8, Utf8Repair } from "../../transport/streams/utf8-repair.ts"
 import { textOfResponse } from "../charge/countable-text.ts"
-import type { Attempt, Lane, StreamPipe, StreamWatcher } from "./lane.ts"
+import type { Attempt, Lane, LaneRequest, StreamPipe, StreamWatcher } from "./lane.ts"
 import { saltFor } from "./salt-identifiers.ts"
 
 export const relayLane: Lane = {
@@ -33,10 +33,10 @@ export const relayLane: Lane = {
     const efforts = unknown && effortsOf(target.model)
     const owned = { model, streamUsage, limitMembers, unknown, efforts, salt }
     const usual = call.protocol.requestEdits(request.reading, owned)
-    call.record.losses = lossesOf(request.reading, owned)
     const edits = endpoint.edits ? [...endpoint.edits(operationOf(attempt)), ...usual] : usual
     const body = toBody(spliceJson(request.text, edits, request.outline), request.isAscii)
-    return { headers: endpoint.headersWith(request.reading.headers), body }
+    const losses = lossesOf(request.reading, owned)
+    return { headers: endpoint.headersWith(request.reading.headers), body, losses }
   },
 
   answer(received, { call, deps, request, target }) {
@@ -113,11 +113,11 @@ function contextOf({ request, target }: Pick<Attempt, "request" | "target">) {
   return { model: target.model.id, reading: request.reading }
 }
 
-function usualPath({ call, request, target }: Attempt): string {
+function usualPath({ call, request, target }: LaneRequest): string {
   return call.protocol.upstreamPath(request.reading, target.upstreamModel)
 }
 
-function operationOf(attempt: Attempt): ProviderOperation {
+function operationOf(attempt: LaneRequest): ProviderOperation {
   const { operation, stream, headers } = attempt.request.reading
   return { operation, stream, headers, model: attempt.target.upstreamModel, usualPath: usualPath(attempt) }
 }

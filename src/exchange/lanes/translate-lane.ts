@@ -14,11 +14,12 @@ import { textOfResponse } from "../charge/countable-text.ts"
 import { answerKeys } from "../conversations/answer-text.ts"
 import { carryThoughts } from "../conversations/carried-thoughts.ts"
 import { relevantSeals } from "../conversations/seal-cache.ts"
-import type { ClientCall, ExchangeDeps } from "../exchange-deps.ts"
+import type { ExchangeContext } from "../exchange-context.ts"
+import type { ClientCall } from "../exchange-deps.ts"
 import { isLarge, type ReadRequest } from "../read-request.ts"
 import { StreamTranslation } from "../streams/translate-stream.ts"
 import { refuseEmptyAnswer } from "./empty-answer.ts"
-import type { Attempt, Lane, StreamPipe, StreamWatcher, UnaryAnswer } from "./lane.ts"
+import type { Attempt, Lane, LaneRequest, StreamPipe, StreamWatcher, UnaryAnswer } from "./lane.ts"
 import { type AnswerRestoration, restoreResponse } from "./restore-answer.ts"
 import { saltFor } from "./salt-identifiers.ts"
 import {
@@ -28,13 +29,6 @@ import {
   translateRequest,
   type WantedMedia,
 } from "./translate-request.ts"
-
-/** The request, independent of its target. */
-export interface TranslationContext {
-  readonly call: ClientCall
-  readonly deps: ExchangeDeps
-  readonly request: ReadRequest
-}
 
 /** The request cannot be translated for this target. No call was made; another target may accept it. */
 export class UntranslatableError extends Error {
@@ -48,7 +42,7 @@ export class UntranslatableError extends Error {
 /** Where a model's most is not known, as much as most models put out. */
 const USUAL_MAX_OUTPUT_TOKENS = 8192
 
-export function translateLane(target: Target, context: TranslationContext): Lane | Promise<Lane> {
+export function translateLane(target: Target, context: ExchangeContext): Lane | Promise<Lane> {
   const { request, deps } = context
   const task = newTranslateTask(target, context)
   if (isLarge(request.text.length)) return translateInWorker(task, target, context)
@@ -58,7 +52,7 @@ export function translateLane(target: Target, context: TranslationContext): Lane
 }
 
 /** Runs in another thread, one at a time, to limit time and memory. */
-async function translateInWorker(task: TranslateTask, target: Target, context: TranslationContext): Promise<Lane> {
+async function translateInWorker(task: TranslateTask, target: Target, context: ExchangeContext): Promise<Lane> {
   const { deps, request } = context
   const result = await deps.largeRequestQueue
     .run(() => deps.translateLarge(textOf(request), task))
@@ -72,7 +66,7 @@ async function translateInWorker(task: TranslateTask, target: Target, context: T
 interface PendingTranslation {
   readonly task: TranslateTask
   readonly target: Target
-  readonly context: TranslationContext
+  readonly context: ExchangeContext
 }
 
 async function translateWithMedia(
@@ -112,8 +106,9 @@ export function asUntranslatable(thrown: unknown): unknown {
   return thrown instanceof GatewayError && thrown.owner === "caller" ? new UntranslatableError(thrown) : thrown
 }
 
-function newTranslateTask(target: Target, { call, deps, request }: TranslationContext): TranslateTask {
-  const identifiers = saltedIdentifiers(target, { call, deps, request })
+function newTranslateTask(target: Target, context: ExchangeContext): TranslateTask {
+  const { call, deps, request } = context
+  const identifiers = saltedIdentifiers(target, context)
   const { model, endpoint } = target
   const { tenant } = call.caller
   const kept = deps.sealCache.lookup(tenant)
@@ -142,10 +137,7 @@ function newTranslateTask(target: Target, { call, deps, request }: TranslationCo
   }
 }
 
-function saltedIdentifiers(
-  target: Target,
-  { call, deps, request }: TranslationContext,
-): Map<string, string> | undefined {
+function saltedIdentifiers(target: Target, { call, deps, request }: ExchangeContext): Map<string, string> | undefined {
   const { identifiers } = request.reading
   const salt = identifiers && saltFor({ call, deps, target })
   return salt && new Map(identifiers.map(({ value }) => [value, salt(value)]))
@@ -159,7 +151,7 @@ function minterOf({ model, account }: Target, upstream: UpstreamCodec | undefine
 function newTranslateLane(
   translated: TranslatedRequest,
   target: Target,
-  { call, deps, request }: TranslationContext,
+  { call, deps, request }: ExchangeContext,
 ): Lane {
   const ingress = deps.codecs.ingress.get(call.protocol.id)
   const upstream = deps.codecs.upstream.get(target.protocol)
@@ -183,22 +175,19 @@ class TranslateLane implements Lane {
     this.losses = [...translated.losses]
   }
 
-  url({ target, request }: Attempt): string {
+  url({ target, request }: LaneRequest): string {
     const { endpoint } = target
     const errand = this.errand(target, request.reading.stream)
     return endpoint.baseUrl + (endpoint.path ? endpoint.path(errand) : errand.usualPath)
   }
 
-  message({ call, target, request }: Attempt) {
-    call.record.losses = this.losses
+  message({ call, target, request }: LaneRequest) {
     const { endpoint } = target
     const errand = this.errand(target, request.reading.stream)
     const own = call.protocol.id === target.protocol ? request.reading.headers : undefined
     const headers = { ...errand.headers, ...this.halves.upstream.headersFor?.(this.translated.parameters), ...own }
-    return {
-      headers: endpoint.headersWith(headers),
-      body: applyEdits(this.translated.body, endpoint.edits?.(errand) ?? []),
-    }
+    const body = applyEdits(this.translated.body, endpoint.edits?.(errand) ?? [])
+    return { headers: endpoint.headersWith(headers), body, losses: this.losses }
   }
 
   answer(bytes: Uint8Array, attempt: Attempt): UnaryAnswer | undefined {
@@ -281,8 +270,8 @@ function isSameProtocol({ call, target }: Attempt): boolean {
 }
 
 /** Of the request's id as much as vendors' ids hold. */
-function idOf({ record }: ClientCall): string {
-  return record.requestId.replaceAll("-", "").slice(-24)
+function idOf({ progress }: ClientCall): string {
+  return progress.requestId.replaceAll("-", "").slice(-24)
 }
 
 /** What a provider changes of every body it is sent. */

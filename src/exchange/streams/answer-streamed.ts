@@ -1,10 +1,12 @@
 // Streamed responses: attempts until one sends content, then its stream with heart-beats and exactly one end.
 
 import type { Deadline } from "../../transport/deadline-timer.ts"
-import { type AttemptDriver, type AttemptInput, attemptTargets } from "../attempt/attempt-targets.ts"
+import { type AttemptDriver, attemptTargets } from "../attempt/attempt-targets.ts"
+import { buildResponse } from "../build-response.ts"
+import { ClientGoneError } from "../client-gone-error.ts"
 import type { ClientResponse } from "../client-response.ts"
 import type { ExchangeDeps } from "../exchange-deps.ts"
-import { ClientGoneError, responseOf } from "../exchange-record.ts"
+import type { ReservedExchange } from "../reserved-exchange.ts"
 import { openClientStream } from "./client-stream.ts"
 import { UpstreamStream } from "./upstream-stream.ts"
 
@@ -16,9 +18,9 @@ const streamDriver: AttemptDriver<UpstreamStream> = {
   drop: (stream) => void stream.fail(new ClientGoneError()),
 }
 
-export async function answerStreamed(attempts: AttemptInput): Promise<ClientResponse> {
-  const { call, deps, request, chargeSession } = attempts
-  const opening = attemptTargets(attempts, streamDriver).then(({ answer }) => answer)
+export async function answerStreamed(exchange: ReservedExchange): Promise<ClientResponse> {
+  const { call, deps, request, chargeSession } = exchange
+  const opening = attemptTargets(exchange, streamDriver).then(({ answer }) => answer)
   const forget = () => {
     chargeSession?.keepInput()
     request.text = ""
@@ -29,9 +31,9 @@ export async function answerStreamed(attempts: AttemptInput): Promise<ClientResp
   opening.then(forget, forget)
   const opened = await withPatience(opening, deps)
   const contentType = CONTENT_TYPES[request.reading.framing]
-  const body = openClientStream(opened ?? opening, { ...attempts, contentType })
+  const body = openClientStream(opened ?? opening, { ...exchange, contentType })
   // While attempts run, the serving provider is unknown.
-  const answer = responseOf(opened ? call.record : { ...call.record, attempts: 0 }, body, contentType)
+  const answer = buildResponse(call.progress, { body, contentType, namesOrigin: opened !== undefined })
   answer.headers.set("cache-control", "no-cache")
   // Disables buffering in proxies.
   answer.headers.set("x-accel-buffering", "no")

@@ -4,13 +4,14 @@ import { setTimeout } from "node:timers/promises"
 import { asGatewayError } from "../../canonical/gateway-error.ts"
 import type { Deadline } from "../../transport/deadline-timer.ts"
 import { fromByteText } from "../../transport/json/byte-text.ts"
-import type { AttemptInput } from "../attempt/attempt-targets.ts"
 import { settleUnanswered } from "../charge/settle-unanswered.ts"
+import { ClientGoneError } from "../client-gone-error.ts"
 import type { ResponseSink, ResponseStream } from "../client-response.ts"
-import { ClientGoneError, noteFailure } from "../exchange-record.ts"
+import { ANSWERED, CLIENT_GONE, type ExchangeEnd, failedEnd } from "../record/exchange-record.ts"
+import type { ReservedExchange } from "../reserved-exchange.ts"
 import type { ReadResult, UpstreamStream } from "./upstream-stream.ts"
 
-interface ClientStreamOptions extends AttemptInput {
+interface ClientStreamOptions extends ReservedExchange {
   readonly contentType: string
 }
 
@@ -32,6 +33,7 @@ class ClientStream implements ResponseStream {
   private progressAt = performance.now()
   private over = false
   private failing = false
+  private end: ExchangeEnd = ANSWERED
 
   constructor(
     private readonly source: UpstreamStream | Promise<UpstreamStream>,
@@ -106,7 +108,7 @@ class ClientStream implements ResponseStream {
       if (holdsEnd) end ??= upstream.end()
       return end
     }
-    await upstream.settle("answer", { contentType: this.options.contentType, bytes })
+    await upstream.settle({ waiter: "answer", last: { contentType: this.options.contentType, bytes } })
     if (this.over) return
     const rest = bytes()
     if (rest) this.send(rest)
@@ -120,14 +122,14 @@ class ClientStream implements ResponseStream {
     this.failing = true
     const { call, request } = this.options
     const error = asGatewayError(this.opened ? this.opened.fail(thrown) : thrown)
-    noteFailure(call.record, error)
-    await (this.opened ? this.opened.settle("error") : settleUnanswered(this.options, thrown))
+    this.end = failedEnd(error)
+    await (this.opened ? this.opened.settle({ waiter: "error", error }) : settleUnanswered(this.options, thrown, error))
     // Without a response, the error still uses the planned stream format.
     const written =
-      this.opened?.pipe ?? call.protocol.relayStream({ model: call.record.model ?? "", reading: request.reading })
+      this.opened?.pipe ?? call.protocol.relayStream({ model: call.progress.model ?? "", reading: request.reading })
     if (written.errorPauseMs) await setTimeout(written.errorPauseMs)
     if (this.over) return
-    const context = { requestId: call.record.requestId, unixTime: Math.floor(Date.now() / 1000) }
+    const context = { requestId: call.progress.requestId, unixTime: Math.floor(Date.now() / 1000) }
     this.send(fromByteText(written.errorFrame(error, context)))
     this.opened?.close()
     this.finish()
@@ -144,7 +146,7 @@ class ClientStream implements ResponseStream {
   private leave(): void {
     this.over = true
     this.beat?.clear()
-    this.options.call.record.outcome = "client-gone"
+    this.end = { ...this.end, outcome: CLIENT_GONE.outcome }
     void this.settleLeft().finally(() => this.finish())
   }
 
@@ -152,7 +154,7 @@ class ClientStream implements ResponseStream {
     try {
       const opened = await this.source
       await opened.leave()
-      await opened.settle("nobody", { contentType: this.options.contentType, cutShort: true })
+      await opened.settle({ waiter: "nobody", last: { contentType: this.options.contentType, cutShort: true } })
     } catch (thrown) {
       await settleUnanswered(this.options, thrown)
     }
@@ -161,7 +163,7 @@ class ClientStream implements ResponseStream {
   private finish(): void {
     this.over = true
     this.beat?.clear()
-    this.options.call.finish()
+    this.options.call.finish(this.end)
   }
 
   /** Keeps a silent stream alive, and cuts off a client that takes nothing any more. */

@@ -17,7 +17,7 @@ import { recordAnswered, recordSessionHome } from "../attempt/record-outcome.ts"
 import type { UpstreamCall } from "../attempt/upstream-calls.ts"
 import type { DeliveredAnswer } from "../charge/charge-session.ts"
 import type { MeasuredUsage, ReportedUsage } from "../charge/measured-usage.ts"
-import { ClientGoneError } from "../exchange-record.ts"
+import { ClientGoneError } from "../client-gone-error.ts"
 import type { Attempt, StreamPipe } from "../lanes/lane.ts"
 import { AnswerTranscript } from "./answer-transcript.ts"
 import { drainStream } from "./drain-stream.ts"
@@ -31,6 +31,8 @@ const USAGE_MS = 5000
 const GROWTH_STEP = 1024
 
 export type ReadResult = { readonly done: true } | { readonly done: false; readonly value: Uint8Array }
+
+type StreamSettlement = Pick<DeliveredAnswer, "waiter" | "last" | "error">
 
 interface ChunkReader {
   read(): Promise<ReadResult>
@@ -78,11 +80,11 @@ export class UpstreamStream {
 
   private constructor(private readonly attempt: Attempt) {
     this.tally = tallyHostedCalls(attempt)
-    const { call, deps, target, lane, request } = attempt
+    const { client, deps, target, lane, request } = attempt
     const { timeouts } = deps
     const form = requestedFormat(request)
     this.format = form && new StreamFormatCheck(form, this.transcript)
-    this.upstreamCall = deps.upstreamCalls.begin(call, { url: lane.url(attempt), limitMs: timeLeft(attempt) })
+    this.upstreamCall = deps.upstreamCalls.begin(client, { url: lane.url(attempt), limitMs: timeLeft(attempt) })
     this.pipe = lane.openPipe(attempt, {
       onFrame: (frame) => this.limitMeaningless(frame),
       onEvent: (event) => this.note(event),
@@ -141,10 +143,11 @@ export class UpstreamStream {
   }
 
   /** What is owed for it; nothing where nothing was given. */
-  async settle(waiting: DeliveredAnswer["waiter"], last?: DeliveredAnswer["last"]): Promise<void> {
-    const { chargeSession, target, call } = this.attempt
+  async settle({ waiter, last, error }: StreamSettlement): Promise<void> {
+    const { chargeSession, target, call, facts } = this.attempt
+    facts.endedAt ??= performance.now()
     if (this.ended) recordAnswered(this.attempt, { usage: this.reportedUsage().usage, defects: () => this.defects() })
-    if (!last && !this.hasDelivered) return chargeSession?.release()
+    if (!last && !this.hasDelivered) return chargeSession?.release(error)
     const readTranscript = () => this.transcript.whole()
     const onSpent = (spent: MeasuredUsage) => {
       this.counted = spent.usage
@@ -152,11 +155,12 @@ export class UpstreamStream {
     await chargeSession?.settle(target, {
       reported: this.reportedUsage(),
       transcript: readTranscript,
-      waiter: waiting,
+      waiter,
+      error,
       onMeasured: onSpent,
       ...(last && { last }),
     })
-    if (this.ended) recordSessionHome(this.attempt, call.record.usage)
+    if (this.ended) recordSessionHome(this.attempt, call.progress.usage)
   }
 
   /** The final bytes, if they were held back; called once the usage is counted. */
@@ -261,7 +265,7 @@ export class UpstreamStream {
     this.format?.hear(event)
     if (!this.meaningful && isMeaningful(event)) {
       this.meaningful = true
-      this.attempt.call.record.firstEventAt = performance.now()
+      this.attempt.facts.firstEventAt = performance.now()
     }
     if (event.type === "part-start" && event.start.kind === "tool-call") this.allowSilence(true)
     else if (event.type === "candidate-end") {
