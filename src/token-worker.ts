@@ -25,6 +25,6 @@ answerTasks((task: CountTask): number => {
 
 function readCountedRequest(body: string, { protocol, envelope }: NonNullable<CountTask["wireRequest"]>) {
   const codec = codecs.ingress.get(protocol)
-  if (!codec) throw new Error(`nobody reads ${protocol}`)
+  if (!codec) throw new Error(`no codec reads ${protocol}`)
   return textOfRequest(codec.decodeRequest(JSON.parse(body), envelope as RequestEnvelope))
 }

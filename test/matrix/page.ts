@@ -35,7 +35,7 @@ order). What comes whole and in streams is tried in both.
 
 - ✓ both ends saw what was meant; a footnote says where it took another form. What was left out on the way is named in
   \`x-gateway-losses\`; of plain text, turns, tools, images and limits nothing is
-- ⊘ the gateway refuses it with 400 \`unsupported_parameter\`, before the upstream is asked, for the reason in the footnote
+- ⊘ the gateway refuses it with 400 \`unsupported_parameter\`, before the upstream is called, for the reason in the footnote
 - ✗ the cell fails
 
 Of ${results.length} cells ${count("passes")} pass, ${count("refused")} are refused as documented, and ${count("fails")} fail.

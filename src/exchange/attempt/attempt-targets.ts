@@ -137,7 +137,7 @@ async function attemptHedged<Answer>(
       if (!target) return undefined
       try {
         const second = beginAttempt(await chooseLane(target, exchange), exchange)
-        // Until one has won, the first stands for the exchange.
+        // Until one has won, the first serves the exchange.
         call.progress.attempts.serving = attempt.facts
         return new RacingAttempt(second, context)
       } catch (thrown) {

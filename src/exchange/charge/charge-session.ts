@@ -27,7 +27,7 @@ import { receiptFacts } from "./receipt-facts.ts"
 import { computeExtension, computeHold, type HoldExtension, outputLimitOf, type RequestHold } from "./request-hold.ts"
 
 /** Time limits for counting tokens: for a whole response, an error, or after the client has left. */
-const COUNT_PATIENCE_MS = { answer: 500, error: 150, nobody: 30_000 }
+const COUNT_PATIENCE_MS = { answer: 500, error: 150, departed: 30_000 }
 /** A counter that was idle is loaded first, in half a second on a quiet machine. */
 const LOAD_PATIENCE_MS = 10_000
 /** How long the last byte waits for a failing store; the charge is written when the store recovers. */

@@ -8,7 +8,7 @@ const PIXEL = `iVBORw0KGgoAAAANSUhEUgAAAKYAAAEa${"A".repeat(40)}`
 function counted(protocol: string, body: JsonObject) {
   const rest = "google/gemini:generateContent"
   const request = codecs.ingress.get(protocol)?.decodeRequest(body, { does: "generate", rest, query: "", headers: {} })
-  if (!request) throw new Error(`nobody reads ${protocol}`)
+  if (!request) throw new Error(`no codec reads ${protocol}`)
   const { text, tokens, shape } = textOfRequest(request)
   if (!shape) throw new Error("a request has a shape")
   const parts = shape.borders.map((end, index) => text.slice(shape.borders[index - 1] ?? 0, end))

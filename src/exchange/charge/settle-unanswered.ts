@@ -15,7 +15,7 @@ export async function settleUnanswered(
     reported: { usage: undefined, isAll: false },
     error,
     transcript: () => ({ text: "", share: 1 }),
-    waiter: "nobody",
+    waiter: "departed",
   })
 }
 

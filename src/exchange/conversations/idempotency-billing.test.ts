@@ -89,14 +89,14 @@ test.each([true, false])(
       expect(await ledger.verify()).toEqual([])
       const revenue = ledger.balance("revenue")?.postedNano
       store.close()
-      return { told: outcomes, revenue, calls: seen.calls }
+      return { outcomes, revenue, calls: seen.calls }
     }
     const whole = await insist(undefined)
     const repeated = keeps ? "kept of r1" : "idempotency_replayed"
-    expect(whole).toMatchObject({ told: ["answered", repeated, repeated], revenue: CHARGE })
+    expect(whole).toMatchObject({ outcomes: ["answered", repeated, repeated], revenue: CHARGE })
     expect(whole.calls).toBeGreaterThan(5)
     for (let failsAt = 0; failsAt < whole.calls; failsAt++) {
-      const { told: outcomes, revenue } = await insist(failsAt)
+      const { outcomes, revenue } = await insist(failsAt)
       expect(outcomes.filter((each) => each === "store_unavailable")).toHaveLength(1)
       expect(outcomes.filter((each) => each === "answered")).toHaveLength(1)
       expect(revenue).toBe(CHARGE)

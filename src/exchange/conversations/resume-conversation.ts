@@ -83,7 +83,7 @@ export function keepResponse(
   const keeping = kept.store && deps.ledger ? deps.responses.begin(expected) : undefined
   const stored = {
     ...kept,
-    ...{ id: responseId(requestId), store: keeping !== undefined, maxLength: keeping?.room ?? 0 },
+    ...{ id: responseId(requestId), store: keeping !== undefined, maxLength: keeping?.maxLength ?? 0 },
     reasons: targets.every(({ model }) => model.reasoning),
   }
   const reading = { ...request.reading, storage: stored }

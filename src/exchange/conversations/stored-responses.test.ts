@@ -18,15 +18,15 @@ beforeEach(() => {
 })
 afterEach(() => store.close())
 
-/** A protocol whose requests and answers are `{"said"}` objects. */
+/** A protocol whose requests and answers are `{"text"}` objects. */
 const wording: ConversationCodec = {
-  inputOf: ({ text }) => JSON.stringify(JSON.parse(text).said),
+  inputOf: ({ text }) => JSON.stringify(JSON.parse(text).text),
   continued: ({ text }, items) => JSON.stringify({ ...JSON.parse(text), items: JSON.parse(`[${items}]`) }),
   resolved: ({ text }, items) => JSON.stringify({ ...JSON.parse(text), items: [...items] }),
   itemIdsIn: (text) => JSON.parse(text).ids ?? [],
   findItem: ({ response }, id) =>
-    Array.isArray(response.ids) && response.ids.includes(id) ? response.said : undefined,
-  itemsOf: ({ input, response }) => [input, response.said ?? null],
+    Array.isArray(response.ids) && response.ids.includes(id) ? response.text : undefined,
+  itemsOf: ({ input, response }) => [input, response.text ?? null],
   answerIn: (bytes) => {
     const text = Buffer.from(bytes).toString("latin1")
     if (text === "unreadable") throw new Error("unreadable")
@@ -54,7 +54,7 @@ function opened(limits: Partial<StoredResponseLimits> = {}): StoredResponses {
 }
 
 function requestText(message: string) {
-  const text = encodeByteText(JSON.stringify({ said: message }))
+  const text = encodeByteText(JSON.stringify({ text: message }))
   const outlined = outlineJson(text)
   if (!outlined) throw new Error("no object")
   return { text, outline: outlined }
@@ -77,7 +77,7 @@ function keep(
   const requestId = `0190-${String(++requests).padStart(24, "0")}`
   const originOf = () => ({ provider: "p", account: 1, upstreamModel: "m" })
   const keeping = responses.begin({ tenant, requestId, request: requestText(message), before, originOf })
-  const body = JSON.stringify(answer ?? { said: `${message}, too`, kept: true })
+  const body = JSON.stringify(answer ?? { text: `${message}, too`, kept: true })
   keeping?.answered({ status: 200, contentType: "application/json", last: Buffer.from(body) })
   keeping?.end()
   return responseId(requestId)
@@ -104,8 +104,8 @@ describe("an item of a stored response", () => {
 
   test("an item of a stored response is inserted if a request names it by its id", () => {
     const responses = opened()
-    keep(responses, { answer: { said: "one", ids: ["a", "b"], kept: true } })
-    keep(responses, { answer: { said: "two", ids: ["c"], kept: true } })
+    keep(responses, { answer: { text: "one", ids: ["a", "b"], kept: true } })
+    keep(responses, { answer: { text: "two", ids: ["c"], kept: true } })
     const origin = { provider: "p", account: 1, upstreamModel: "m" }
     expect(refer(responses, ["a", "c", "b"])).toEqual({
       items: [
@@ -119,8 +119,8 @@ describe("an item of a stored response", () => {
 
   test("an item of a stored response is found only by its own tenant, while the response is stored", () => {
     const responses = opened({ lifetimeMs: 100 })
-    const id = keep(responses, { answer: { said: "one", ids: ["a"], kept: true } })
-    keep(responses, { answer: { said: "two", ids: ["b"], kept: true } })
+    const id = keep(responses, { answer: { text: "one", ids: ["a"], kept: true } })
+    keep(responses, { answer: { text: "two", ids: ["b"], kept: true } })
     const gone = "invalid_parameter input[1].id"
     expect(refer(responses, ["a"], "globex")).toBe(gone)
     expect(refer(responses, ["c"])).toBe(gone)
@@ -136,7 +136,7 @@ describe("a stored response", () => {
   test("a stored response is found only by its own tenant", () => {
     const responses = opened()
     const id = keep(responses)
-    expect(responses.find(id, "acme")).toEqual({ said: "Hi, too", kept: true })
+    expect(responses.find(id, "acme")).toEqual({ text: "Hi, too", kept: true })
     expect(responses.inputOf(id, "acme", new URLSearchParams())).toEqual({ id, input: "Hi" })
     expect(outcome(() => responses.find(id, "globex"))).toBe(GONE)
     expect(outcome(() => responses.conversation(id, "globex"))).toBe("invalid_parameter previous_response_id")
@@ -155,7 +155,7 @@ describe("a stored response", () => {
     expect(origin).toEqual({ provider: "p", account: 1, upstreamModel: "m" })
     expect(items).toMatch(/^[\0-\x7f]*$/)
     expect(responses.continued(requestText("Next"), { items, origin })).toBe(
-      JSON.stringify({ said: "Next", items: JSON.parse(`[${items}]`) }),
+      JSON.stringify({ text: "Next", items: JSON.parse(`[${items}]`) }),
     )
   })
 
@@ -223,7 +223,7 @@ describe("storage limits", () => {
     const responses = opened({ responseBytes: 20 })
     const begun = (message: string, before = "") =>
       responses.begin({ tenant: "a", requestId: "r", request: requestText(message), before, originOf: () => undefined })
-        ?.room
+        ?.maxLength
     expect(begun("12345678")).toBe(10)
     expect(begun("12345678", "123456789")).toBe(1)
     expect(begun("12345678", "1234567890")).toBeUndefined()

@@ -102,7 +102,7 @@ export interface PendingResponse {
 /** A response that will be kept unless it becomes too long. */
 export interface ResponseClaim extends IdempotencyClaim {
   /** How many bytes it may have. */
-  readonly room: number
+  readonly maxLength: number
 }
 
 const MIB = 1024 * 1024
@@ -160,13 +160,13 @@ export class StoredResponses {
   begin(expected: PendingResponse): ResponseClaim | undefined {
     const input = this.options.wording.inputOf(expected.request)
     const length = expected.before.length + input.length
-    const room = this.limits.responseBytes - length
-    if (room <= 0 || this.gatheredBytes + length > this.limits.gatheredBytes) return undefined
+    const maxLength = this.limits.responseBytes - length
+    if (maxLength <= 0 || this.gatheredBytes + length > this.limits.gatheredBytes) return undefined
     this.gatheredBytes += length
     let isOver = false
     const { request: _, ...gathered } = { ...expected, input }
     return {
-      room,
+      maxLength,
       sent() {},
       answered: (answer) => this.write(gathered, answer),
       end: () => {

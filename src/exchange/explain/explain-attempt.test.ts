@@ -29,7 +29,7 @@ test("the least cost is at most the likely one, which is at most the highest, in
       const facts = { stream: false, inputTokens: Math.ceil(text.length * 0.85) + 64, ...outputLimits }
       const plan = stage.plan("m", { facts })
       const [attempt] = plan.attempts
-      if (!attempt) throw new Error("nobody is planned")
+      if (!attempt) throw new Error("the plan has no attempt")
       const request = { text, reading: { outputLimits, stream: false } } as unknown as ReadRequest
       const scores = plan.scoresOf(attempt)
       const range = costRange(attempt, { scores, request, overruns: new LimitOverruns() })

@@ -3,7 +3,7 @@ import { decodeByteText, toByteText } from "../../transport/json/byte-text.ts"
 
 /** More than this is not kept; of the rest only the length is known. */
 const MAX_KEPT = 32 * 1024
-const FIRST_ROOM = 512
+const FIRST_CAPACITY = 512
 
 export class AnswerTranscript {
   /** Of everything; of what passed unread in bytes. */
@@ -55,8 +55,8 @@ export class AnswerTranscript {
   }
 
   private makeRoom(length: number): void {
-    const room = new Uint8Array(Math.max(FIRST_ROOM, length, Math.min(2 * length, MAX_KEPT)))
-    room.set(this.unread.subarray(0, this.unreadLength))
-    this.unread = room
+    const grown = new Uint8Array(Math.max(FIRST_CAPACITY, length, Math.min(2 * length, MAX_KEPT)))
+    grown.set(this.unread.subarray(0, this.unreadLength))
+    this.unread = grown
   }
 }

@@ -154,7 +154,7 @@ class ClientStream implements ResponseStream {
     try {
       const opened = await this.source
       await opened.leave()
-      await opened.settle({ waiter: "nobody", last: { contentType: this.options.contentType, cutShort: true } })
+      await opened.settle({ waiter: "departed", last: { contentType: this.options.contentType, cutShort: true } })
     } catch (thrown) {
       await settleUnanswered(this.options, thrown)
     }

@@ -89,19 +89,19 @@ function wordsOf(sample: RequestSample): string[] {
 
 test("every route of every protocol is described in words", () => {
   const operations = Object.entries(described.paths as Record<string, Record<string, JsonObject>>).flatMap(
-    ([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ path, method, told: operation })),
+    ([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
   for (const { method, path } of routes) {
     const named = path.replace("{rest}", "{model}")
     const found = operations.filter(
       (each) =>
         each.method === method.toLowerCase() &&
-        [each.path, ...((each.told["x-spellings"] ?? []) as string[])].some(
+        [each.path, ...((each.operation["x-spellings"] ?? []) as string[])].some(
           (other) => other.replace(/}:\w+$/, "}") === named,
         ),
     )
     expect([method, path, found.length > 0]).toEqual([method, path, true])
-    for (const { told: operation } of found) expect(operation.tags).not.toEqual(["Others"])
+    for (const { operation } of found) expect(operation.tags).not.toEqual(["Others"])
   }
 })
 
@@ -141,7 +141,7 @@ describe.each(SAMPLES)("$name", (sample) => {
       const message = refusal(sample, body)
       const broken = violations(body, schema, described)
       if (message === undefined) taken++
-      if ((message === undefined) !== (broken.length === 0)) expect({ body, said: message, broken }).toBeUndefined()
+      if ((message === undefined) !== (broken.length === 0)) expect({ body, message, broken }).toBeUndefined()
     }
     expect(taken).toBeGreaterThan(10)
     expect(count - taken).toBeGreaterThan(10)

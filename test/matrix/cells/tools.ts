@@ -163,6 +163,6 @@ export async function toolError(cell: MatrixCell): Promise<void> {
   if (!hasFlag) cell.note("OpenAI's protocols say in the text alone that a tool failed.")
   else if (!result?.failed) {
     cell.lost("the mark of an error", { reply, as: /./ })
-    cell.note("That the tool failed is said in the text of its result, and `x-gateway-losses` says so.")
+    cell.note("The text of the result states that the tool failed, and `x-gateway-losses` reports it.")
   }
 }
