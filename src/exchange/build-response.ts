@@ -18,9 +18,9 @@ export function buildResponse(progress: ExchangeProgress, options: ResponseOptio
   const { body, contentType, status = 200, namesOrigin = true, requestId = progress.requestId } = options
   const { arrival, attempts, admitted, charge } = progress
   const headers = new ResponseHeaders(originHeaders(namesOrigin ? progress : undefined, contentType))
-  headers.set("x-request-id", requestId)
-  if (arrival.protocol?.idHeader !== undefined) headers.set(arrival.protocol.idHeader, requestId)
-  if (charge?.settled) headers.set("x-gateway-cost", usdOfNano(charge.settled.costNano))
+  headers.add("x-request-id", requestId)
+  if (arrival.protocol?.idHeader !== undefined) headers.add(arrival.protocol.idHeader, requestId)
+  if (charge?.settled) headers.add("x-gateway-cost", usdOfNano(charge.settled.costNano))
   if (admitted?.mapped) headers.set("x-gateway-mapped-from", formatMappedNames(admitted.mapped))
   const losses = attempts.serving?.losses
   if (losses && losses.length > 0) headers.set("x-gateway-losses", formatLosses(losses))
@@ -46,24 +46,47 @@ function formatLosses(losses: readonly Loss[]): string {
   return header
 }
 
-const origins = new Map<string, ResponseHeaders>()
+/** The headers that responses of one kind from one target begin with. */
+interface OriginHeaders {
+  readonly contentType: string
+  readonly model: string | undefined
+  readonly provider: string | undefined
+  readonly attempts: number
+  readonly headers: ResponseHeaders
+}
+
+const origins = new Map<string, OriginHeaders>()
 const MAX_ORIGINS = 10_000
+/** The origin of the response before, which often is that of the next. */
+let lastOrigin: OriginHeaders | undefined
 
 /** Most responses come from few targets: their headers are made once and copied, which costs less than to set each. */
 function originHeaders(progress: ExchangeProgress | undefined, contentType: string): ResponseHeaders {
-  const count = progress?.attempts.count ?? 0
-  const { model, account } = (count > 0 && progress?.attempts.serving?.target) || {}
-  const key = model && account ? `${contentType}\n${model.id}\n${account.id}\n${count}` : contentType
-  const known = origins.get(key)
-  if (known) return known
-  const headers = new ResponseHeaders()
-  headers.set("content-type", contentType)
-  if (model && account) {
-    headers.set("x-gateway-model", model.id)
-    headers.set("x-gateway-provider", account.id)
-    headers.set("x-gateway-attempts", String(count))
-  }
+  const target = progress?.attempts.serving?.target
+  const attempts = target ? progress.attempts.count : 0
+  const [model, provider] = [target?.model.id, target?.account.id]
+  if (
+    lastOrigin?.model === model &&
+    lastOrigin?.provider === provider &&
+    lastOrigin?.attempts === attempts &&
+    lastOrigin.contentType === contentType
+  )
+    return lastOrigin.headers
+  const key = `${contentType}\n${model}\n${provider}\n${attempts}`
+  const origin = origins.get(key) ?? newOrigin({ contentType, model, provider, attempts })
   if (origins.size >= MAX_ORIGINS) origins.clear()
-  origins.set(key, headers)
-  return headers
+  origins.set(key, origin)
+  lastOrigin = origin
+  return origin.headers
+}
+
+function newOrigin(from: Omit<OriginHeaders, "headers">): OriginHeaders {
+  const headers = new ResponseHeaders()
+  headers.set("content-type", from.contentType)
+  if (from.model !== undefined && from.provider !== undefined) {
+    headers.set("x-gateway-model", from.model)
+    headers.set("x-gateway-provider", from.provider)
+    headers.set("x-gateway-attempts", String(from.attempts))
+  }
+  return { ...from, headers }
 }

@@ -49,6 +49,12 @@ export class ResponseHeaders {
     }
   }
 
+  /** Adds a header that is not there yet, with a value of printable ASCII. */
+  add(name: string, value: string): void {
+    this.names.push(name)
+    this.values.push(value)
+  }
+
   append(name: string, value: string): void {
     const known = this.get(name)
     this.set(name, known === null ? value : `${known}, ${value}`)

@@ -22,8 +22,11 @@ import { answerStreamed } from "./streams/answer-streamed.ts"
 
 /** authenticate (by the listener) → read → resume → plan → reserve → attempt → settle */
 export async function runExchange(call: ClientCall, deps: ExchangeDeps): Promise<ClientResponse> {
-  const exchange = await readExchange(call, deps)
-  const plan = await planExchange(exchange)
+  // Most requests are read and planned at once; an await for them would cost more than both.
+  const reading = readExchange(call, deps)
+  const exchange = reading instanceof Promise ? await reading : reading
+  const planning = planExchange(exchange)
+  const plan = planning instanceof Promise ? await planning : planning
   if (plan.isExplained) return explainRequest(plan, exchange)
   if (plan.refusal) throw plan.refusal
   if (exchange.request.reading.counts) return answerCount(exchange, plan.route.attempts)
@@ -48,19 +51,28 @@ interface ReadExchange extends ResumedExchange {
   readonly bodyHash: string | undefined
 }
 
-async function readExchange(call: ClientCall, deps: ExchangeDeps): Promise<ReadExchange> {
+function readExchange(call: ClientCall, deps: ExchangeDeps): ReadExchange | Promise<ReadExchange> {
   const { protocol, envelope, progress } = call
-  const { readLarge, largeRequestQueue } = deps
+  const { readLarge, largeRequestQueue: largeInTurn } = deps
   const table = deps.table()
-  const reading = call.readBody()
-  const bytes = reading instanceof Promise ? await reading : reading
-  const bodyHash = call.idempotencyKey === undefined ? undefined : hashRequest(call, bytes)
-  const read = readRequest(bytes, { protocol, envelope, readLarge, largeInTurn: largeRequestQueue })
-  const resuming = resumeConversation(read instanceof Promise ? await read : read, { call, deps, table })
-  const resumed = resuming instanceof Promise ? await resuming : resuming
-  call.shrinkBody()
-  progress.readAt = performance.now()
-  return { call, deps, table, request: resumed.request, resumed, bodyHash }
+  return whenThere(call.readBody(), (bytes) => {
+    const bodyHash = call.idempotencyKey === undefined ? undefined : hashRequest(call, bytes)
+    return whenThere(readRequest(bytes, { protocol, envelope, readLarge, largeInTurn }), (own) =>
+      whenThere(resumeConversation(own, { call, deps, table }), (resumed) => {
+        call.shrinkBody()
+        progress.readAt = performance.now()
+        return { call, deps, table, request: resumed.request, resumed, bodyHash }
+      }),
+    )
+  })
+}
+
+/** Runs the next step at once if the value is there, and otherwise when its promise resolves. */
+function whenThere<Value, Result>(
+  value: Value | Promise<Value>,
+  next: (value: Value) => Result | Promise<Result>,
+): Result | Promise<Result> {
+  return value instanceof Promise ? value.then(next) : next(value)
 }
 
 /** Holds what the request may cost, and begins to store its response if it is to be stored. */

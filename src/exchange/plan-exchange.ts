@@ -33,13 +33,23 @@ export interface ExchangePlan {
   readonly refusal: GatewayError | undefined
 }
 
-export async function planExchange(exchange: ResumedExchange): Promise<ExchangePlan> {
-  const { call, deps, table, request, resumed } = exchange
+export function planExchange(exchange: ResumedExchange): ExchangePlan | Promise<ExchangePlan> {
+  const { call, table, request } = exchange
   const { routing, counts } = request.reading
   const models = admitModels(call, request.reading, table)
   refuseUnsupportedWishes(request.reading)
+  if (!routing.requireParameters || counts) return planTargets(exchange, models, undefined)
+  return LostParameters.find(models, exchange).then((lost) => planTargets(exchange, models, lost))
+}
+
+function planTargets(
+  exchange: ResumedExchange,
+  models: readonly CatalogModel[],
+  lost: LostParameters | undefined,
+): ExchangePlan {
+  const { call, deps, table, request, resumed } = exchange
+  const { routing } = request.reading
   const session = hasChoice(models, table) ? findSession(exchange) : undefined
-  const lost = routing.requireParameters && !counts ? await LostParameters.find(models, exchange) : undefined
   const route = planRoute(models, {
     protocol: call.protocol.id,
     table,
@@ -83,7 +93,8 @@ function toRequestFacts({ text, reading: { stream, outputLimits } }: ReadRequest
     get inputTokens() {
       return inputBound(text)
     },
-    ...outputLimits,
+    maxOutputTokens: outputLimits.maxOutputTokens,
+    candidates: outputLimits.candidates,
   }
 }
 

@@ -50,9 +50,9 @@ function setLimitHeader(
   standing: LimitStatus,
   [limit, remaining, reset]: typeof REQUESTS | typeof TOKENS,
 ) {
-  headers.set(limit, String(standing.limit))
-  headers.set(remaining, String(standing.remaining))
-  headers.set(reset, formatDuration(standing.resetMs))
+  headers.add(limit, String(standing.limit))
+  headers.add(remaining, String(standing.remaining))
+  headers.add(reset, formatDuration(standing.resetMs))
 }
 
 /** Such as `0.8s`: rounded up, so that who waits so long has not waited in vain. */

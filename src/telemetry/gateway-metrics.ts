@@ -33,8 +33,14 @@ const BUCKETS = [
 
 type ServedTarget = { readonly model: string; readonly provider: string }
 
+type ExchangeLabels = Pick<ObservedExchange, "protocol" | "model" | "provider" | "outcome" | "stream"> & {
+  readonly statusClass: string
+  readonly called: boolean
+}
+
 /** The series of exchanges that are alike in all their labels. */
 interface ExchangeSeries {
+  readonly labels: ExchangeLabels
   readonly served: ServedTarget
   readonly requests: CounterSeries
   readonly duration: HistogramSeries | undefined
@@ -62,6 +68,8 @@ export class GatewayMetrics {
   readonly registry = new MetricRegistry()
   private readonly delay: EventLoopDelay
   private readonly seriesByExchange = new Map<string, ExchangeSeries>()
+  /** The series of the exchange before, which often are those of the next. */
+  private lastSeries: ExchangeSeries | undefined
   private readonly requests = this.registry.counter("trivium_requests_total", {
     help: "Finished exchanges.",
     labels: ["protocol", "model", "provider", "outcome", "status_class"],
@@ -176,12 +184,18 @@ export class GatewayMetrics {
     const { protocol = NONE, model = NONE, provider = NONE, outcome, stream = false } = exchange
     const status_class = STATUS_CLASSES[Math.floor(exchange.status / 100)] ?? NONE
     const called = exchange.attempts > 0
+    const labels = { protocol, model, provider, outcome, stream, statusClass: status_class, called }
+    if (this.lastSeries && isAlike(this.lastSeries.labels, labels)) return this.lastSeries
     const key = `${model}\n${provider}\n${protocol}\n${outcome}${status_class}${stream}${called}`
     const known = this.seriesByExchange.get(key)
-    if (known) return known
+    if (known) {
+      this.lastSeries = known
+      return known
+    }
     const served = { model, provider }
     const answered = called && outcome === "answered"
     const made: ExchangeSeries = {
+      labels,
       served,
       requests: this.requests.with({ protocol, ...served, outcome, status_class }),
       duration: called ? this.duration.with({ ...served, streamed: String(stream) }) : undefined,
@@ -193,8 +207,21 @@ export class GatewayMetrics {
     }
     if (this.seriesByExchange.size >= MAX_AT_HAND) this.seriesByExchange.clear()
     this.seriesByExchange.set(key, made)
+    this.lastSeries = made
     return made
   }
+}
+
+function isAlike(one: ExchangeLabels, other: ExchangeLabels): boolean {
+  return (
+    one.model === other.model &&
+    one.provider === other.provider &&
+    one.protocol === other.protocol &&
+    one.outcome === other.outcome &&
+    one.statusClass === other.statusClass &&
+    one.stream === other.stream &&
+    one.called === other.called
+  )
 }
 
 const STATUS_CLASSES = [NONE, "1xx", "2xx", "3xx", "4xx", "5xx"]

@@ -8,6 +8,7 @@ import type { Usage } from "../../canonical/usage.ts"
 import { FORMAT_MEMBERS, JSON_FORMAT } from "../../protocols/request-members.ts"
 import type { AnswerDefect } from "../../routing/health-monitor.ts"
 import { decodeUtf8 } from "../../transport/json/byte-text.ts"
+import type { JsonMember } from "../../transport/json/json-scan.ts"
 import type { Attempt } from "../lanes/lane.ts"
 import type { ReadRequest } from "../read-request.ts"
 import type { AnswerTranscript } from "../streams/answer-transcript.ts"
@@ -25,12 +26,15 @@ const MAX_FORMAT_LENGTH = 512
 /** Undefined if the response may have any format. */
 export function requestedFormat({ text, outline }: Pick<ReadRequest, "text" | "outline">): RequestedFormat | undefined {
   let [tools, json] = [false, false]
-  for (const { name, valueStart, end } of outline.members) {
-    if (name === "tools") tools = true
-    else if (FORMAT_MEMBERS.has(name))
-      json ||= JSON_FORMAT.test(text.slice(valueStart, Math.min(end, valueStart + MAX_FORMAT_LENGTH)))
+  for (const member of outline.members) {
+    if (member.name === "tools") tools = true
+    else if (FORMAT_MEMBERS.has(member.name)) json ||= requestsJson(text, member)
   }
   return tools || json ? { tools, json } : undefined
+}
+
+function requestsJson(text: string, { valueStart, end }: JsonMember): boolean {
+  return JSON_FORMAT.test(text.slice(valueStart, Math.min(end, valueStart + MAX_FORMAT_LENGTH)))
 }
 
 /** Of a whole answer, as the upstream wrote it. */

@@ -40,7 +40,8 @@ export async function attemptTargets<Answer>(
     if (waitMs > 0) await waitBeforeRetry(waitMs, exchange, failures.last)
     let attempt: Attempt | undefined
     try {
-      attempt = beginAttempt(await chooseLane(target, exchange), exchange)
+      const choosing = chooseLane(target, exchange)
+      attempt = beginAttempt(choosing instanceof Promise ? await choosing : choosing, exchange)
       if (!exchange.hedges) return { attempt, answer: await driver.send(attempt) }
     } catch (thrown) {
       failures.add(thrown, target, attempt)

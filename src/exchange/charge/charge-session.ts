@@ -7,7 +7,7 @@ import { findOtherModel, type OtherModel } from "../../catalog/reported-model.ts
 import { familyOf } from "../../counting/count-tokens.ts"
 import { chargeOf } from "../../ledger/cost.ts"
 import type { Settlement } from "../../ledger/ledger.ts"
-import { sumOfFees, toolFees } from "../../ledger/tool-fees.ts"
+import { sumOfFees, type ToolFee, toolFees } from "../../ledger/tool-fees.ts"
 import type { Target } from "../../routing/route-plan.ts"
 import type { IdempotencyClaim, SentAnswer } from "../conversations/idempotency.ts"
 import type { ExchangeContext } from "../exchange-context.ts"
@@ -32,7 +32,7 @@ const COUNT_PATIENCE_MS = { answer: 500, error: 150, departed: 30_000 }
 const LOAD_PATIENCE_MS = 10_000
 /** How long the last byte waits for a failing store; the charge is written when the store recovers. */
 const STORE_PATIENCE_MS = 2000
-const NO_CALLS = {}
+const NO_FEES: readonly ToolFee[] = []
 const RETRY_MS = { first: 50, most: 1000 }
 /** Lower bound of tokens per byte: the amount surely owed if the process dies. */
 const LEAST_TOKENS_PER_BYTE = 1 / 16
@@ -230,9 +230,10 @@ export class ChargeSession {
     const { usage, images, basis } = spent
     const other = this.otherModel(target, given.reported.model)
     const pricing = other?.pricing ?? target.pricing
-    const fees = toolFees(given.reported.hostedCalls ?? NO_CALLS)
+    const { hostedCalls } = given.reported
+    const fees = hostedCalls ? toolFees(hostedCalls) : NO_FEES
     const chargeNano = priceUsage(spent, { model: target.model, pricing }) + sumOfFees(fees)
-    if (!given.reported.hostedCalls && basis !== "suspect") this.noteOverrun(target, outputIn(usage))
+    if (!hostedCalls && basis !== "suspect") this.noteOverrun(target, outputIn(usage))
     given.onMeasured?.(spent)
     this.settled = { usage, costNano: chargeNano }
     call.allowance.correct(this.hold.likelyTokens, totalTokens(usage))

@@ -58,10 +58,10 @@ interface UpstreamMessage {
 
 export interface UnaryAnswer {
   readonly body: string | Uint8Array<ArrayBuffer>
-  readonly usage?: Usage
+  readonly usage?: Usage | undefined
   /** The model that the upstream reports. */
   readonly model?: string | undefined
-  readonly images?: number
+  readonly images?: number | undefined
   /** Tools that the upstream reports it ran. */
   readonly hostedCalls?: BilledToolCalls | undefined
   /** Its text, for counting if the upstream reports no usage. */

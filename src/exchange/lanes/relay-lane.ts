@@ -46,12 +46,11 @@ export const relayLane: Lane = {
     const outlined = outlineJson(text)
     const answer = outlined && call.protocol.relayResponse(text, outlined, contextOf({ request, target }))
     if (!answer) return undefined
-    const { usage, images, model } = answer
     return {
       body: toBody(answer.text, ascii),
-      model,
-      ...(usage && { usage }),
-      ...(images !== undefined && { images }),
+      model: answer.model,
+      usage: answer.usage,
+      images: answer.images,
       transcript: () => answer.transcript?.() ?? transcriptOf(text, deps.codecs.upstream.get(call.protocol.id)),
       withUsage: answer.withUsage && ((counted) => toBody(answer.withUsage?.(counted) ?? answer.text, ascii)),
     }

@@ -39,21 +39,27 @@ export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "
     toolChoice(body.tool_choice)
     responseFormat(body.response_format)
     refuseUnpriced(body, ORDINARY)
-    return {
+    const summary: RequestSummary = {
       operation: "chat",
       model,
       stream: stream(body.stream) ?? false,
       framing: "events",
       usageRequested: streamOptions(body.stream_options) ?? false,
       outputLimits,
-      ...(runsTools(body) && { runsTools: true }),
-      ...(store(body.store) && { storesUpstream: true }),
-      ...(requestsAudio(body.modalities) && { audioMember: "modalities" }),
+      routing,
+      headers: NO_HEADERS,
+    }
+    const [runs, stores, audio] = [runsTools(body), store(body.store), requestsAudio(body.modalities)]
+    // Most requests have none of these, and each spread of nothing costs as much as one of something.
+    if (!(runs || stores || audio || identifiers || isRewritten) && effort === undefined) return summary
+    return {
+      ...summary,
+      ...(runs && { runsTools: true }),
+      ...(stores && { storesUpstream: true }),
+      ...(audio && { audioMember: "modalities" }),
       ...(identifiers && { identifiers }),
       ...(isRewritten && { isRewritten }),
       ...(effort !== undefined && { effort }),
-      routing,
-      headers: NO_HEADERS,
     }
   })
 }
