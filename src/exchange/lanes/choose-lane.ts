@@ -5,10 +5,10 @@ import { GatewayError } from "../../canonical/gateway-error.ts"
 import { KINDS } from "../../protocols/contract.ts"
 import type { Target } from "../../routing/route-plan.ts"
 import type { ExchangeContext } from "../exchange-context.ts"
-import { embeddingDispatch, fitsOneCall } from "./embedding-lane.ts"
-import { imageDispatch, takesImageRequest } from "./image-lane.ts"
 import type { Lane } from "./lane.ts"
 import { relayLane } from "./relay-lane.ts"
+import { embeddingDispatch, fitsOneCall } from "./translate-embeddings.ts"
+import { imageDispatch, takesImageRequest } from "./translate-images.ts"
 import { translateLane, UntranslatableError } from "./translate-lane.ts"
 
 /** A target and its lane. */

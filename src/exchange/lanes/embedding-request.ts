@@ -13,7 +13,7 @@ export interface EncodedEmbeddings {
   readonly losses: readonly Loss[]
 }
 
-export interface EncodedEmbeddingBatch {
+interface EncodedEmbeddingBatch {
   readonly body: JsonObject
   /** How many vectors are to come of it. */
   readonly inputs: number
