@@ -1,7 +1,9 @@
 // The administration interface: finds the route, authenticates the administrator, and validates the request.
+
 import { asGatewayError, excerpt, GatewayError } from "../canonical/gateway-error.ts"
 import type { Json, JsonObject } from "../canonical/json.ts"
 import { describeJsonFault } from "../canonical/json-fault.ts"
+import type { ResponseHeaderFields } from "../canonical/response-headers.ts"
 import { type AnyAdminRoute, findRouteProblem } from "./admin-route.ts"
 import { answerWithKeepAlive } from "./slow-response.ts"
 
@@ -131,6 +133,6 @@ function encodeError({ code, message, kind, param }: GatewayError): JsonObject {
 }
 
 function toJsonResponse(body: object, status: number): Response {
-  const headers = { "content-type": "application/json", "cache-control": "no-store" }
+  const headers: ResponseHeaderFields = { "content-type": "application/json", "cache-control": "no-store" }
   return new Response(JSON.stringify(body), { status, headers })
 }

@@ -1,5 +1,6 @@
 // The gateway itself: its state, models, providers, configuration and metrics.
 
+import type { ResponseHeaderFields } from "../canonical/response-headers.ts"
 import { type AnyAdminRoute, adminRoute, BODY_LIMIT } from "./admin-route.ts"
 import { boolean, integer, list, nullable, object, optional, required, text } from "./admin-schema.ts"
 import type { GatewayView } from "./gateway-view.ts"
@@ -70,7 +71,8 @@ export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
       responseType: "text/plain",
       handle: () => {
         const { text: exposed, type } = gateway.metrics()
-        return new Response(exposed, { headers: { "content-type": type } })
+        const headers: ResponseHeaderFields = { "content-type": type }
+        return new Response(exposed, { headers })
       },
     }),
     adminRoute({
