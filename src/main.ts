@@ -17,6 +17,7 @@ import { type OpenAdmin, remoteAdmin } from "./cli/remote-admin.ts"
 import { welcomeMessage } from "./cli/welcome-message.ts"
 import type { GatewayConfig } from "./config/config.ts"
 import { ConfigError } from "./config/config-error.ts"
+import { configJsonSchema } from "./config/config-json-schema.ts"
 import { type ConfigSources, configFile, loadConfig } from "./config/load-config.ts"
 import { watchConfig } from "./config/watch.ts"
 import { CredentialWatch } from "./config/watch-credentials.ts"
@@ -194,6 +195,8 @@ async function listModels(flags: AdminFlags): Promise<readonly ListedModel[]> {
   return modelStates(buildTable(loadConfig(sources(flags)), { send: refuseToSend }))
 }
 
+const configSchema = () => configJsonSchema(knownProviders)
+
 const findGateway: FindGateway = (flags) => runningUrl(loadConfig(sources(flags)).dataDir)
 
 async function simulate(flags: SimulateFlags): Promise<void> {
@@ -209,7 +212,7 @@ async function simulate(flags: SimulateFlags): Promise<void> {
 }
 
 try {
-  const actions = { serve, check, openAdmin, listModels, findGateway, simulate }
+  const actions = { serve, check, configSchema, openAdmin, listModels, findGateway, simulate }
   await buildProgram(actions, version).parseAsync()
 } catch (thrown) {
   printError(thrown instanceof Error ? thrown.message : String(thrown))

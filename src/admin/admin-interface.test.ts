@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test"
+import { object, optional, required } from "../canonical/schema/object-schema.ts"
+import { date, numeral, text } from "../canonical/schema/value-schema.ts"
 import { AdminInterface } from "./admin-interface.ts"
 import { type AnyAdminRoute, adminRoute } from "./admin-route.ts"
-import { date, numeral, object, optional, required, text } from "./admin-schema.ts"
 
 const open = adminRoute({
   method: "GET",
@@ -33,7 +34,7 @@ const queryRoute = adminRoute({
   access: "anyone",
   bodyLimit: 0,
   summary: "Return the query.",
-  querySchema: object({ from: optional(date()), limit: optional(numeral({ min: 1, max: 20 })) }),
+  querySchema: object({ from: optional(date), limit: optional(numeral({ min: 1, max: 20 })) }),
   responseSchema: object({}),
   handle: ({ query }) => query,
 })

@@ -1,7 +1,10 @@
 // The administration interface: finds the route, authenticates the administrator, and validates the request.
+
 import { asGatewayError, excerpt, GatewayError } from "../canonical/gateway-error.ts"
 import type { Json, JsonObject } from "../canonical/json.ts"
 import { describeJsonFault } from "../canonical/json-fault.ts"
+import type { ResponseHeaderFields } from "../canonical/response-headers.ts"
+import { runFieldChecks } from "../canonical/schema/field-mismatch.ts"
 import { type AnyAdminRoute, findRouteProblem } from "./admin-route.ts"
 import { answerWithKeepAlive } from "./slow-response.ts"
 
@@ -42,7 +45,7 @@ export class AdminInterface {
     try {
       const { route, parameters } = this.find(request.method, path)
       if (route.access === "administrator") this.admit(request.headers)
-      const query = route.querySchema?.read(queryOf(request.url), "") as never
+      const query = readQuery(request.url, route) as never
       const body = (await this.read(request, route)) as never
       const result = await route.handle({ parameters, body, query })
       if (result instanceof Response) return result
@@ -80,7 +83,8 @@ export class AdminInterface {
   private async read(request: Request, { bodyLimit, bodySchema }: AnyAdminRoute): Promise<unknown> {
     if (!bodySchema) return undefined
     const bytes = await this.options.readBody(request, bodyLimit)
-    return bodySchema.read(parseJsonBody(bytes), "")
+    const body = parseJsonBody(bytes)
+    return runFieldChecks(() => bodySchema.read(body))
   }
 }
 
@@ -95,6 +99,10 @@ function decodeParameters(groups: Readonly<Record<string, string>>): Record<stri
   } catch {
     throw new GatewayError("route_not_found", "The path contains an invalid percent-encoding.")
   }
+}
+
+function readQuery(url: string, { querySchema }: AnyAdminRoute): unknown {
+  return querySchema && runFieldChecks(() => querySchema.read(queryOf(url)))
 }
 
 function queryOf(url: string): JsonObject {
@@ -131,6 +139,6 @@ function encodeError({ code, message, kind, param }: GatewayError): JsonObject {
 }
 
 function toJsonResponse(body: object, status: number): Response {
-  const headers = { "content-type": "application/json", "cache-control": "no-store" }
+  const headers: ResponseHeaderFields = { "content-type": "application/json", "cache-control": "no-store" }
   return new Response(JSON.stringify(body), { status, headers })
 }

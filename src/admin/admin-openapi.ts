@@ -1,9 +1,11 @@
 // OpenAPI description of the administration interface, generated from its route declarations.
-import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
-import type { AnyAdminRoute } from "./admin-route.ts"
-import { type AdminSchema, object, optional, required, text } from "./admin-schema.ts"
 
-const errorSchema: AdminSchema<unknown> = object({
+import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
+import { object, optional, required } from "../canonical/schema/object-schema.ts"
+import { text, type ValueSchema } from "../canonical/schema/value-schema.ts"
+import type { AnyAdminRoute } from "./admin-route.ts"
+
+const errorSchema: ValueSchema<unknown> = object({
   error: required(
     object({
       code: required(text()),
@@ -63,6 +65,6 @@ function parametersOf({ path, querySchema }: AnyAdminRoute): JsonObject[] {
   return [...inPath, ...inQuery]
 }
 
-function jsonContent({ jsonSchema }: AdminSchema<unknown>): JsonObject {
+function jsonContent({ jsonSchema }: ValueSchema<unknown>): JsonObject {
   return { "application/json": { schema: jsonSchema } }
 }

@@ -1,5 +1,5 @@
 // Declaration of an administration route: access rule, body limit, request schema and response schema.
-import type { AdminSchema } from "./admin-schema.ts"
+import type { ValueSchema } from "../canonical/schema/value-schema.ts"
 
 interface AdminRequest<Body, Query> {
   /** Decoded path parameters. */
@@ -18,9 +18,9 @@ interface RouteDeclaration<Body, Query> {
   /** Maximum body size in bytes; 0 if the route takes no body. */
   readonly bodyLimit: number
   /** Absent if and only if `bodyLimit` is 0. */
-  readonly bodySchema?: AdminSchema<Body>
+  readonly bodySchema?: ValueSchema<Body>
   /** Schema of the query parameters; absent if the route reads none. */
-  readonly querySchema?: AdminSchema<Query>
+  readonly querySchema?: ValueSchema<Query>
   readonly handle: (call: AdminRequest<Body, Query>) => AdminResult | Promise<AdminResult>
 }
 
@@ -29,7 +29,7 @@ type AdminResult = object | Response
 
 /** Schema of the JSON response. */
 interface JsonRoute<Body, Query> extends RouteDeclaration<Body, Query> {
-  readonly responseSchema: AdminSchema<unknown>
+  readonly responseSchema: ValueSchema<unknown>
   readonly status?: 201
 }
 

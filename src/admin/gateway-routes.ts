@@ -1,7 +1,9 @@
 // The gateway itself: its state, models, providers, configuration and metrics.
 
+import type { ResponseHeaderFields } from "../canonical/response-headers.ts"
+import { object, optional, required } from "../canonical/schema/object-schema.ts"
+import { boolean, integer, list, nullable, text } from "../canonical/schema/value-schema.ts"
 import { type AnyAdminRoute, adminRoute, BODY_LIMIT } from "./admin-route.ts"
-import { boolean, integer, list, nullable, object, optional, required, text } from "./admin-schema.ts"
 import type { GatewayView } from "./gateway-view.ts"
 import { checkedProviders, toCheckedView } from "./provider-routes.ts"
 
@@ -11,20 +13,20 @@ const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
 const status = object({
   version: required(text()),
   uptime_seconds: required(count),
-  demo: required(boolean()),
+  demo: required(boolean),
   in_flight: required(count),
   models: required(count),
 })
 const target = object({
   provider: required(text()),
   model: required(text()),
-  live: required(boolean()),
-  priced: required(boolean()),
+  live: required(boolean),
+  priced: required(boolean),
 })
 const checked = object({
-  valid: required(boolean()),
-  demo: required(boolean()),
-  sound: required(boolean()),
+  valid: required(boolean),
+  demo: required(boolean),
+  sound: required(boolean),
   models: required(
     object({ known: required(count), callable: required(count), unpriced: required(list(text(), { max: 100_000 })) }),
   ),
@@ -70,7 +72,8 @@ export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
       responseType: "text/plain",
       handle: () => {
         const { text: exposed, type } = gateway.metrics()
-        return new Response(exposed, { headers: { "content-type": type } })
+        const headers: ResponseHeaderFields = { "content-type": type }
+        return new Response(exposed, { headers })
       },
     }),
     adminRoute({
@@ -80,7 +83,7 @@ export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
       bodyLimit: BODY_LIMIT,
       summary: "Validate a configuration, or the file in force, and list its problems; nothing is changed.",
       bodySchema: object({ text: optional(text({ max: BODY_LIMIT, about: "The content of trivium.yaml." })) }),
-      responseSchema: object({ valid: required(boolean()), problems: required(list(problem)) }),
+      responseSchema: object({ valid: required(boolean), problems: required(list(problem)) }),
       handle: ({ body }) => {
         const problems = gateway.configProblems(body.text).map((each) => ({ ...each }))
         return { valid: problems.length === 0, problems }

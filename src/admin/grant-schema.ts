@@ -1,19 +1,8 @@
 // Schemas for the grant of a key or tenant.
+
 import { MOST_AT_ONCE, MOST_PER_MINUTE } from "../access/grant.ts"
-import { isObject } from "../canonical/json.ts"
-import {
-  type AdminSchema,
-  boolean,
-  integer,
-  list,
-  nullable,
-  object,
-  optional,
-  required,
-  type SchemaMember,
-  text,
-  time,
-} from "./admin-schema.ts"
+import { object, optional, required } from "../canonical/schema/object-schema.ts"
+import { boolean, integer, list, nullable, text, time } from "../canonical/schema/value-schema.ts"
 
 export const usdSchema = text({ max: 20, about: "Decimal USD, such as 12.50." })
 const perMinute = integer({ min: 1, max: MOST_PER_MINUTE })
@@ -30,7 +19,7 @@ export const grantInputSchemas = {
   requests_per_minute: perMinute,
   tokens_per_minute: perMinute,
   concurrent_requests: integer({ min: 1, max: MOST_AT_ONCE }),
-  strict: boolean(),
+  strict: boolean,
   budgets,
 }
 
@@ -40,7 +29,7 @@ export const grantViewMembers = {
   requests_per_minute: required(nullable(perMinute)),
   tokens_per_minute: required(nullable(perMinute)),
   concurrent_requests: required(nullable(grantInputSchemas.concurrent_requests)),
-  strict: required(boolean()),
+  strict: required(boolean),
   budgets: required(budgets),
 }
 
@@ -61,7 +50,7 @@ export const spendingViewMembers = {
         period: required(text({ about: "day, week, month or total." })),
         limit: required(text()),
         remaining: required(text({ about: "Decimal USD." })),
-        resets_at: required(nullable(time())),
+        resets_at: required(nullable(time)),
       }),
     ),
   ),
@@ -71,32 +60,3 @@ export const topUpSchema = object({
   usd: required(usdSchema),
   event_id: optional(text({ about: "A top-up with the same event id is booked only once." })),
 })
-
-type SchemaMap = Readonly<Record<string, AdminSchema<unknown>>>
-type SchemaValue<S> = S extends AdminSchema<infer T> ? T : never
-type SchemaChanges<Kept extends SchemaMap, Cleared extends SchemaMap> = {
-  readonly [Name in keyof Kept]?: SchemaValue<Kept[Name]>
-} & { readonly [Name in keyof Cleared]?: SchemaValue<Cleared[Name]> | null }
-
-export function optionalMembers<const M extends SchemaMap>(
-  schemas: M,
-): { [Name in keyof M]: SchemaMember<SchemaValue<M[Name]>, "maybe"> } {
-  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, optional(schema)])) as never
-}
-
-/** An object with optional members; null clears those in `cleared`. */
-export function changeSchema<const Kept extends SchemaMap, const Cleared extends SchemaMap>(
-  kept: Kept,
-  cleared: Cleared,
-): AdminSchema<SchemaChanges<Kept, Cleared>> {
-  const nullables = Object.fromEntries(Object.entries(cleared).map(([name, schema]) => [name, nullable(schema)]))
-  const known = object({ ...optionalMembers(kept), ...optionalMembers(cleared) })
-  return {
-    jsonSchema: object({ ...optionalMembers(kept), ...optionalMembers(nullables) }).jsonSchema,
-    read(value, path) {
-      const read = known.read(value, path)
-      const taken = Object.keys(cleared).filter((name) => isObject(value) && value[name] === null)
-      return { ...read, ...Object.fromEntries(taken.map((name) => [name, null])) } as SchemaChanges<Kept, Cleared>
-    },
-  }
-}

@@ -1,13 +1,13 @@
 // Administration routes for keys: create, list, change, top up, rotate, revoke.
+
 import { MAX_MAPPINGS } from "../access/model-map.ts"
+import { changeSchema, object, optional, optionalMembers, required } from "../canonical/schema/object-schema.ts"
+import { boolean, integer, list, nullable, text, time } from "../canonical/schema/value-schema.ts"
 import { type AnyAdminRoute, adminRoute, BODY_LIMIT } from "./admin-route.ts"
-import { boolean, integer, list, nullable, object, optional, required, text, time } from "./admin-schema.ts"
 import {
   balanceViewMembers,
-  changeSchema,
   grantInputSchemas,
   grantViewMembers,
-  optionalMembers,
   spendingViewMembers,
   topUpSchema,
   usdSchema,
@@ -28,33 +28,33 @@ const shown = {
   hint: required(text()),
   addresses: required(nullable(list(text()))),
   ...grantViewMembers,
-  keep_answers: required(boolean()),
-  own_balance: required(boolean()),
+  keep_answers: required(boolean),
+  own_balance: required(boolean),
   ...balanceViewMembers,
-  strict_balance: required(boolean()),
-  hedge: required(boolean()),
+  strict_balance: required(boolean),
+  hedge: required(boolean),
   model_map: required(nullable(modelMap)),
-  created_at: required(time()),
-  expires_at: required(nullable(time())),
-  revoked_at: required(nullable(time())),
+  created_at: required(time),
+  expires_at: required(nullable(time)),
+  revoked_at: required(nullable(time)),
 }
 const key = object(shown)
 const keyNow = object({ ...shown, ...spendingViewMembers })
 const minted = { ...shown, key: required(text({ about: "The key itself, shown only once." })) }
 const mintedKey = object(minted)
-const rotatedKey = object({ ...minted, previous_until: optional(time()) })
+const rotatedKey = object({ ...minted, previous_until: optional(time) })
 
 const name = text({ about: "The key's name." })
 const tenant = text({ about: "The tenant the key belongs to." })
 const cleared = {
   ...grantInputSchemas,
   addresses: list(text({ about: "A client IP address, or a range such as 10.0.0.0/8, that may use the key." })),
-  keep_answers: boolean(),
-  own_balance: boolean(),
-  strict_balance: boolean(),
-  hedge: boolean(),
+  keep_answers: boolean,
+  own_balance: boolean,
+  strict_balance: boolean,
+  hedge: boolean,
   model_map: modelMap,
-  expires_at: time(),
+  expires_at: time,
 }
 const change = changeSchema({ name, tenant }, cleared)
 const creation = object({

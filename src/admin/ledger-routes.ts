@@ -1,6 +1,6 @@
 // Administration routes for the ledger: receipts, usage and verification.
 
-import { type AnyAdminRoute, adminRoute } from "./admin-route.ts"
+import { object, optional, required } from "../canonical/schema/object-schema.ts"
 import {
   anyObject,
   boolean,
@@ -9,12 +9,10 @@ import {
   list,
   nullable,
   numeral,
-  object,
-  optional,
-  required,
   text,
   time,
-} from "./admin-schema.ts"
+} from "../canonical/schema/value-schema.ts"
+import { type AnyAdminRoute, adminRoute } from "./admin-route.ts"
 import type { LedgerService } from "./services/ledger-service.ts"
 
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
@@ -29,7 +27,7 @@ const line = object({
 })
 export const receiptSchema = object({
   id: required(text()),
-  time: required(time()),
+  time: required(time),
   tenant: required(text()),
   key: required(text()),
   outcome: required(text({ about: "settled, released (nothing was owed), or recovered (the gateway was killed)." })),
@@ -43,17 +41,17 @@ export const receiptSchema = object({
   returned: optional(text({ about: "Amount returned from suspense." })),
   model: required(nullable(text())),
   provider: required(nullable(text())),
-  usage: required(nullable(anyObject())),
+  usage: required(nullable(anyObject)),
   price_version: required(nullable(text())),
-  prices: required(nullable(anyObject())),
+  prices: required(nullable(anyObject)),
   formula: required(list(line)),
   recomputed_cost: required(nullable(amount)),
-  as_booked: required(nullable(boolean())),
-  facts: required(nullable(anyObject())),
+  as_booked: required(nullable(boolean)),
+  facts: required(nullable(anyObject)),
 })
 
 const usage = object({
-  date: required(date()),
+  date: required(date),
   tenant: required(text()),
   key: required(text()),
   model: required(text()),
@@ -73,8 +71,8 @@ const usage = object({
   paid: required(amount),
 })
 const usageQuerySchema = object({
-  from: optional(date()),
-  to: optional(date()),
+  from: optional(date),
+  to: optional(date),
   tenant: optional(text()),
   key: optional(text()),
   model: optional(text()),
@@ -109,7 +107,7 @@ export function ledgerRoutes(service: LedgerService): AnyAdminRoute[] {
       method: "POST",
       path: "/admin/v1/ledger/verify",
       summary: "Verify the ledger's invariants over all booked entries, while requests continue.",
-      responseSchema: object({ sound: required(boolean()), problems: required(list(problem, { max: 1_000_000 })) }),
+      responseSchema: object({ sound: required(boolean), problems: required(list(problem, { max: 1_000_000 })) }),
       handle: () => service.verify(),
     }),
   ]

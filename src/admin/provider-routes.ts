@@ -1,7 +1,9 @@
 // Administration routes for providers: list, store and remove credentials, check.
+
 import type { Json, JsonObject } from "../canonical/json.ts"
+import { object, optional, required } from "../canonical/schema/object-schema.ts"
+import { boolean, integer, list, nullable, text, time } from "../canonical/schema/value-schema.ts"
 import { type AnyAdminRoute, adminRoute, BODY_LIMIT } from "./admin-route.ts"
-import { boolean, integer, list, nullable, object, optional, required, text, time } from "./admin-schema.ts"
 import type { CheckState, ProviderAdministration, ProviderCredentialInput, ProviderState } from "./gateway-view.ts"
 
 const provider = object({
@@ -13,11 +15,11 @@ const provider = object({
     text({ about: "configuration, cloud (a role or managed identity), store, none, or not needed" }),
   ),
   accounts: required(integer({ min: 0, max: Number.MAX_SAFE_INTEGER })),
-  configured: required(boolean()),
+  configured: required(boolean),
   source: required(nullable(text({ about: "The source of the credential: file, environment or store." }))),
   variable: required(nullable(text({ about: "The environment variable that contains the credential." }))),
   hint: required(nullable(text({ about: "The last characters of the credential." }))),
-  stored_at: required(nullable(time())),
+  stored_at: required(nullable(time)),
 })
 
 /** Check result per account. */
@@ -27,7 +29,7 @@ export const checkedProviders = list(
     address: required(nullable(text({ max: 2000 }))),
     source: required(nullable(text({ max: 2000, about: "The source of the credential." }))),
     verdict: required(text({ max: 2000 })),
-    sound: required(boolean()),
+    sound: required(boolean),
     models: optional(list(text({ max: 400, about: "A model that the host offers, if its models are discovered." }))),
   }),
 )
@@ -80,7 +82,7 @@ export function providerRoutes(providers: ProviderAdministration): AnyAdminRoute
       method: "POST",
       path: `${path}/{id}/check`,
       summary: "Check that a provider accepts its credential.",
-      responseSchema: object({ sound: required(boolean()), providers: required(checkedProviders) }),
+      responseSchema: object({ sound: required(boolean), providers: required(checkedProviders) }),
       handle: async ({ parameters: { id = "" } }) => {
         const found = await providers.check(id)
         return { sound: found.sound, providers: found.providers.map(toCheckedView) }

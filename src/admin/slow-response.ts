@@ -1,6 +1,7 @@
 // A response that may take longer than the idle timeout: spaces are sent until it is ready, because JSON may begin with
 // any number of them.
 import { setTimeout } from "node:timers/promises"
+import type { ResponseHeaderFields } from "../canonical/response-headers.ts"
 
 /** Well below the 10 s after which a silent connection is closed. */
 const SPACE_EVERY_MS = 3000
@@ -9,7 +10,7 @@ const SPACE_EVERY_MS = 3000
 export async function answerWithKeepAlive(answer: Promise<Response>, everyMs = SPACE_EVERY_MS): Promise<Response> {
   const soon = await atMost(answer, everyMs)
   if (soon) return soon
-  const headers = { "content-type": "application/json", "cache-control": "no-store" }
+  const headers: ResponseHeaderFields = { "content-type": "application/json", "cache-control": "no-store" }
   return new Response(streamSpacesUntil(answer, everyMs), { headers })
 }
 

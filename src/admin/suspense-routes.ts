@@ -1,7 +1,8 @@
 // Administration routes for suspense: amounts that requests held when the gateway was killed and that may not be owed.
 
+import { object, optional, required } from "../canonical/schema/object-schema.ts"
+import { integer, list, nullable, numeral, text, time } from "../canonical/schema/value-schema.ts"
 import { type AnyAdminRoute, adminRoute, BODY_LIMIT } from "./admin-route.ts"
-import { integer, list, nullable, numeral, object, optional, required, text, time } from "./admin-schema.ts"
 import { usdSchema } from "./grant-schema.ts"
 import { receiptSchema } from "./ledger-routes.ts"
 import type { SuspenseService } from "./services/suspense-service.ts"
@@ -14,8 +15,8 @@ const suspended = object({
   tenant: required(text()),
   key: required(text()),
   amount: required(amount),
-  since: required(time()),
-  returns_at: required(time()),
+  since: required(time),
+  returns_at: required(time),
 })
 const page = object({
   suspense: required(list(suspended)),

@@ -1,19 +1,18 @@
 // Administration routes for tenants: create, list, change, top up.
 
+import { changeSchema, object, optionalMembers, required } from "../canonical/schema/object-schema.ts"
+import { list, text, time } from "../canonical/schema/value-schema.ts"
 import { type AnyAdminRoute, adminRoute, BODY_LIMIT } from "./admin-route.ts"
-import { list, object, required, text, time } from "./admin-schema.ts"
 import {
   balanceViewMembers,
-  changeSchema,
   grantInputSchemas,
   grantViewMembers,
-  optionalMembers,
   spendingViewMembers,
   topUpSchema,
 } from "./grant-schema.ts"
 import type { TenantService } from "./services/tenant-service.ts"
 
-const shown = { name: required(text()), ...grantViewMembers, ...balanceViewMembers, created_at: required(time()) }
+const shown = { name: required(text()), ...grantViewMembers, ...balanceViewMembers, created_at: required(time) }
 const tenant = object(shown)
 const tenantNow = object({ ...shown, ...spendingViewMembers })
 const creation = object({

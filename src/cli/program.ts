@@ -1,9 +1,11 @@
 // The command-line program. The composition root passes each command its dependencies.
 import { Command } from "commander"
+import type { JsonObject } from "../canonical/json.ts"
 import { nearestName, quoteName } from "../canonical/nearest-name.ts"
 import type { AdminFlags, ConfigFlags } from "./command-flags.ts"
 import { withLossFlag, withStoreFlags } from "./command-flags.ts"
 import { completionCommand } from "./commands/completion.ts"
+import { configCommand } from "./commands/config.ts"
 import { explainCommand, type FindGateway } from "./commands/explain.ts"
 import { keysCommand } from "./commands/keys.ts"
 import { ledgerCommand } from "./commands/ledger.ts"
@@ -22,6 +24,7 @@ export interface CheckFlags extends AdminFlags {
 export interface CommandActions {
   readonly serve: (flags: ConfigFlags) => Promise<void>
   readonly check: (flags: CheckFlags) => Promise<void>
+  readonly configSchema: () => JsonObject
   readonly openAdmin: OpenAdmin
   readonly listModels: ListGatewayModels
   readonly findGateway: FindGateway
@@ -56,6 +59,7 @@ export function buildProgram(actions: CommandActions, version: string): Command 
   trivium.addCommand(modelsCommand(actions.listModels))
   trivium.addCommand(providersCommand(actions.openAdmin))
   trivium.addCommand(explainCommand(actions.findGateway))
+  trivium.addCommand(configCommand(actions.configSchema))
   trivium.addCommand(simulateCommand(actions.simulate))
   trivium.addCommand(completionCommand(trivium))
   return trivium.hook("preSubcommand", refuseUnknownCommand)

@@ -1,14 +1,19 @@
 // The schema language of the configuration. A shape reads a node into a value and reports problems; it continues after
-// a problem, so that one reading finds them all. Members are snake_case in the file and camelCase in the result.
+// a problem, so that one reading finds them all. Members are snake_case in the file and camelCase in the result. Each shape
+// is also JSON Schema, for editors; checks that need the rest of the file or the machine are left out of it.
 
+import type { Json, JsonObject } from "../canonical/json.ts"
 import { quoteName, suggestKnownName } from "../canonical/nearest-name.ts"
+import * as schemas from "../canonical/schema/value-schema.ts"
 import type { ConfigNode, NodeContent } from "./config-document.ts"
+import { orNull, orVariable } from "./member-schema.ts"
 
 /** The result of a shape that has reported a problem. */
 export const INVALID: unique symbol = Symbol("invalid")
 
 export interface ConfigShape<T> {
   read(node: ConfigNode): T | typeof INVALID
+  readonly jsonSchema: JsonObject
 }
 
 /** The reason a text is invalid. Printed, so it must not repeat a credential. */
@@ -23,8 +28,9 @@ export class ParseProblem {
 export type TextParser<T> = (text: string) => T | ParseProblem
 
 /** Text that `parse` accepts, converted by `parse`. */
-export function text<T>(parse: TextParser<T>): ConfigShape<T> {
+export function text<T>(parse: TextParser<T>, jsonSchema = schemas.string.jsonSchema): ConfigShape<T> {
   return {
+    jsonSchema,
     read(node) {
       const content = node.content()
       if (content.kind !== "text") return reportUnexpected(node, "a string")
@@ -38,9 +44,10 @@ export function text<T>(parse: TextParser<T>): ConfigShape<T> {
 
 /** A whole number from `min` to `max`. */
 export function integer({ min, max = Number.MAX_SAFE_INTEGER }: { min: number; max?: number }): ConfigShape<number> {
-  const wanted =
-    max === Number.MAX_SAFE_INTEGER ? `a whole number, at least ${min}` : `a whole number from ${min} to ${max}`
+  const isOpen = max === Number.MAX_SAFE_INTEGER
+  const wanted = isOpen ? `a whole number, at least ${min}` : `a whole number from ${min} to ${max}`
   return {
+    jsonSchema: orVariable(schemas.integer(isOpen ? { min } : { min, max }).jsonSchema),
     read(node) {
       const content = node.content()
       const number = numberIn(content)
@@ -54,6 +61,7 @@ export function integer({ min, max = Number.MAX_SAFE_INTEGER }: { min: number; m
 
 export function boolean(): ConfigShape<boolean> {
   return {
+    jsonSchema: orVariable(schemas.boolean.jsonSchema),
     read(node) {
       const content = node.content()
       if (content.kind === "boolean") return content.boolean
@@ -69,7 +77,12 @@ export function choice<const Word extends string>(...words: Word[]): ConfigShape
   return text((found) => {
     const word = words.find((candidate) => candidate === found)
     return word ?? new ParseProblem(`unknown value ${quoteName(found)}; ${suggestKnownName(found, words)}`)
-  })
+  }, wordSchema(words))
+}
+
+/** JSON Schema of one of these words. */
+export function wordSchema(words: readonly string[]): JsonObject {
+  return orVariable(schemas.oneOf(words).jsonSchema)
 }
 
 /** A name from a list, with a suggestion if it is misspelt. */
@@ -82,6 +95,7 @@ export function oneOf(what: string, known: readonly string[]): TextParser<string
 
 export function list<T>(item: ConfigShape<T>, { atLeast = 0 }: { atLeast?: number } = {}): ConfigShape<readonly T[]> {
   return {
+    jsonSchema: { type: "array", items: item.jsonSchema, ...(atLeast > 0 && { minItems: atLeast }) },
     read(node) {
       const content = node.content()
       if (content.kind !== "list") return reportUnexpected(node, "a list")
@@ -102,6 +116,7 @@ export function dictionary<T>(
   entry: (name: string) => ConfigShape<T>,
 ): ConfigShape<ReadonlyMap<string, T>> {
   return {
+    jsonSchema: { type: "object", additionalProperties: orNull(entry("").jsonSchema) },
     read(node) {
       const members = membersOf(node)
       if (members === undefined) return reportUnexpected(node, "a mapping")
@@ -135,7 +150,13 @@ export function optional<T>(shape: ConfigShape<T>): ShapeMember<T, "maybe"> {
 }
 
 export function withDefault<T>(shape: ConfigShape<T>, value: NoInfer<T>): ShapeMember<T, "always"> {
-  return { shape, presence: "always", absent: () => value }
+  const jsonSchema = isJsonValue(value) ? { ...shape.jsonSchema, default: value } : shape.jsonSchema
+  return { shape: { ...shape, jsonSchema }, presence: "always", absent: () => value }
+}
+
+/** Objects are left out: their members have defaults of their own, under the names of the file. */
+function isJsonValue(value: unknown): value is Json {
+  return Array.isArray(value) ? value.every(isJsonValue) : typeof value !== "object" || value === null
 }
 
 type ShapeMembers = Readonly<Record<string, ShapeMember<unknown>>>
@@ -156,6 +177,7 @@ export function object<const M extends ShapeMembers>(
 ): ConfigShape<ShapeObject<M>> {
   const known = Object.keys(members)
   return {
+    jsonSchema: objectSchema(members),
     read(node) {
       const found = membersOf(node)
       if (found === undefined) return reportUnexpected(node, "a mapping")
@@ -173,6 +195,20 @@ export function object<const M extends ShapeMembers>(
       rule?.(draft as Partial<ShapeObject<M>>, node)
       return sound ? (draft as ShapeObject<M>) : INVALID
     },
+  }
+}
+
+function objectSchema(members: ShapeMembers): JsonObject {
+  const entries = Object.entries(members).map(([name, { shape, presence, absent }]) => {
+    const isRequired = presence === "always" && !absent
+    return { name, isRequired, jsonSchema: isRequired ? shape.jsonSchema : orNull(shape.jsonSchema) }
+  })
+  const required = entries.flatMap(({ name, isRequired }) => (isRequired ? [name] : []))
+  return {
+    type: "object",
+    properties: Object.fromEntries(entries.map(({ name, jsonSchema }) => [name, jsonSchema])),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
   }
 }
 

@@ -110,11 +110,13 @@ export function fileSchema(root: ConfigNode, context: SchemaContext): ConfigShap
 }
 
 /** A number, or `none`. */
+const requestCount = integer({ min: 1 })
 const perMinute: ConfigShape<number | null> = {
+  jsonSchema: { anyOf: [{ const: "none" }, requestCount.jsonSchema] },
   read(node) {
     const content = node.content()
     if (content.kind === "text" && content.text === "none") return null
-    return integer({ min: 1 }).read(node)
+    return requestCount.read(node)
   },
 }
 

@@ -1,6 +1,7 @@
 // The schema of an entry under `models`. An entry with the id of a bundled model changes the members it names.
 
 import { nearestName, quoteName } from "../canonical/nearest-name.ts"
+import { PRICE_PATTERN } from "../canonical/usd.ts"
 import type { ModelSettings, PricingSettings, TargetSettings } from "./config.ts"
 import type { ConfigNode } from "./config-document.ts"
 import {
@@ -18,6 +19,7 @@ import {
   text,
   withDefault,
 } from "./config-shape.ts"
+import { orVariable } from "./member-schema.ts"
 import { decimal, line, modelAlias, modelId } from "./parse-values.ts"
 
 interface ModelContext {
@@ -78,9 +80,11 @@ function targetSchema(providers: readonly string[]): ConfigShape<TargetSettings>
   })
 }
 
+const decimalText = text(decimal, orVariable({ type: "string", pattern: PRICE_PATTERN.source }))
 const price: ConfigShape<string> = {
+  jsonSchema: decimalText.jsonSchema,
   read(node) {
-    if (node.content().kind !== "number") return text(decimal).read(node)
+    if (node.content().kind !== "number") return decimalText.read(node)
     node.report('put prices in quotes, such as "0.50": a number without them is a binary fraction and loses cents')
     return INVALID
   },
@@ -121,6 +125,7 @@ function describeMissingTargets(id: string | undefined, knownModels: readonly st
 /** A name that must be unique among all that share `taken`. */
 export function uniqueName(shape: ConfigShape<string>, taken: Map<string, string>): ConfigShape<string> {
   return {
+    jsonSchema: shape.jsonSchema,
     read(node: ConfigNode) {
       const name = shape.read(node)
       if (typeof name !== "string") return name

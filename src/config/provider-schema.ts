@@ -17,6 +17,7 @@ import {
   ParseProblem,
   type TextParser,
   text,
+  wordSchema,
 } from "./config-shape.ts"
 import { type CredentialFileContext, credentialOrFile } from "./credential-file.ts"
 import { googleCredentials } from "./google-credentials.ts"
@@ -111,10 +112,10 @@ export function createProviderReader(options: ProviderReaderOptions): ProviderRe
   const typeNames = types.map(({ id }) => id)
   const type = oneOf("provider type", typeNames)
   const parsers = parsersOf(options)
-  const protocol = text(oneOf("protocol", PROTOCOLS))
+  const protocol = text(oneOf("protocol", PROTOCOLS), wordSchema(PROTOCOLS))
   const protocols = optional(list(protocol, { atLeast: 1 }))
   const shapes = {
-    type: optional(text(type)),
+    type: optional(text(type, wordSchema(typeNames))),
     protocols,
     limit_member: optional(choice(...LIMIT_MEMBERS)),
     salt_identifiers: optional(boolean()),
@@ -122,13 +123,14 @@ export function createProviderReader(options: ProviderReaderOptions): ProviderRe
     ...memberShapes(parsers),
   }
   const variables = new ProviderVariables(options, parsers)
+  const anyEntry = object(shapes)
 
   const readEntry = (name: string, node: ConfigNode): FileProvider | typeof INVALID => {
     const ownName = node.has("type") ? undefined : type(name)
     if (ownName instanceof ParseProblem) node.reportName(unknownType(name, node, typeNames) ?? ownName.message)
     const provider = types.find(({ id }) => id === (typeIn(node) ?? name))
     // The members of an unknown type are unknown.
-    if (!provider) return object(shapes).read(node)
+    if (!provider) return anyEntry.read(node)
     const taken = [...ALWAYS_TAKEN, ...Object.keys(formOf(provider).members), provider.discovery ? "discover" : ""]
     const accepted = Object.fromEntries(Object.entries(shapes).filter(([member]) => taken.includes(member)))
     const members = object(accepted as typeof shapes).read(node)
@@ -140,7 +142,7 @@ export function createProviderReader(options: ProviderReaderOptions): ProviderRe
   }
 
   return {
-    entry: (name) => ({ read: (node) => readEntry(name, node) }),
+    entry: (name) => ({ jsonSchema: anyEntry.jsonSchema, read: (node) => readEntry(name, node) }),
     fromEnvironment(entries) {
       const found: ProviderSettings[] = []
       for (const provider of knownProviders) {

@@ -1,4 +1,5 @@
 // The destination of traces, from the file and from OpenTelemetry's variables.
+import { number } from "../canonical/schema/value-schema.ts"
 import type { TracesSettings } from "./config.ts"
 import type { ConfigFileProblem } from "./config-error.ts"
 import {
@@ -107,6 +108,7 @@ function decodeHeaderValue(value: string): string {
 
 /** A number from 0 to 1. */
 const share: ConfigShape<number> = {
+  jsonSchema: number({ min: 0, max: 1 }).jsonSchema,
   read(node) {
     const content = node.content()
     const number = content.kind === "number" ? content.number : Number.NaN

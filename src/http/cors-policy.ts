@@ -1,29 +1,10 @@
 // CORS: the headers that let pages of other origins call the gateway and read its responses.
+import { gatewayHeaderNames } from "../canonical/response-headers.ts"
 import { ClientResponse } from "../exchange/client-response.ts"
 import type { RequestHeaders } from "./wire/request-head.ts"
 
 /** Response headers that a page may read. */
-const EXPOSED = [
-  "x-request-id",
-  "request-id",
-  "retry-after",
-  "x-should-retry",
-  "idempotency-replayed",
-  "x-gateway-model",
-  "x-gateway-provider",
-  "x-gateway-attempts",
-  "x-gateway-losses",
-  "x-gateway-cost",
-  "x-gateway-count",
-  "x-gateway-mapped-from",
-  "x-gateway-usage",
-  "x-ratelimit-limit-requests",
-  "x-ratelimit-remaining-requests",
-  "x-ratelimit-reset-requests",
-  "x-ratelimit-limit-tokens",
-  "x-ratelimit-remaining-tokens",
-  "x-ratelimit-reset-tokens",
-].join(", ")
+const EXPOSED = gatewayHeaderNames().join(", ")
 const MAX_AGE_SECONDS = "600"
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(\s*,\s*[\w!#$%&'*+.^`|~-]+)*$/
 

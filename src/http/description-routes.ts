@@ -1,5 +1,7 @@
 // GET /openapi.json and GET /docs: the API description, built on first use and cached.
+
 import { createHash } from "node:crypto"
+import type { ResponseHeaderFields } from "../canonical/response-headers.ts"
 import { ClientResponse } from "../exchange/client-response.ts"
 import type { Protocol } from "../protocols/contract.ts"
 import { docsPage } from "./docs/docs-page.ts"
@@ -15,7 +17,7 @@ interface DescriptionOptions {
 interface ServedDocument {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly etag: string
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: ResponseHeaderFields
 }
 
 /** These routes with those that describe them, and themselves. */
@@ -51,7 +53,7 @@ function serveDocument(
     ?.split(",")
     .some((tag) => tag.trim().replace(/^W\//, "") === etag)
   const answer = new ClientResponse(known ? null : bytes, known ? 304 : 200)
-  for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value)
+  answer.headers.setAll(headers)
   answer.headers.set("etag", etag)
   answer.headers.set("cache-control", "no-cache")
   answer.headers.set("x-content-type-options", "nosniff")

@@ -2,6 +2,7 @@
 import type { Allowance, LimitStatus } from "../access/limits/rate-limiter.ts"
 import type { GatewayError } from "../canonical/gateway-error.ts"
 import type { Json } from "../canonical/json.ts"
+import type { ResponseHeaderFields } from "../canonical/response-headers.ts"
 import { buildResponse } from "../exchange/build-response.ts"
 import type { ClientResponse, ResponseHeaders } from "../exchange/client-response.ts"
 import type { ExchangeProgress } from "../exchange/record/exchange-progress.ts"
@@ -23,16 +24,16 @@ export function errorResponse(failure: GatewayError, progress: ExchangeProgress,
   const error = isVendorPath ? failure.onVendorPath() : failure
   const body = protocol.encodeError(error, { requestId: progress.requestId, isVendorPath })
   const answer = jsonResponse(body, progress, error.status)
-  for (const [name, value] of Object.entries(retryHeaders(error))) answer.headers.set(name, value)
+  answer.headers.setAll(retryHeaders(error))
   return answer
 }
 
 /** Client libraries retry on 408, 409, 429 and every 5xx unless `x-should-retry` forbids it. */
-function retryHeaders(error: GatewayError): Record<string, string> {
-  const detail: Record<string, string> = {}
-  if (error.retryAfterMs !== undefined) detail["retry-after"] = String(Math.ceil(error.retryAfterMs / 1000))
-  if (!error.mayRetry && (error.status >= 500 || error.status === 409)) detail["x-should-retry"] = "false"
-  return detail
+function retryHeaders({ retryAfterMs, mayRetry, status }: GatewayError): ResponseHeaderFields {
+  return {
+    ...(retryAfterMs !== undefined && { "retry-after": String(Math.ceil(retryAfterMs / 1000)) }),
+    ...(!mayRetry && (status >= 500 || status === 409) && { "x-should-retry": "false" }),
+  }
 }
 
 /** The caller's limit status in OpenAI's headers, which clients of all protocols read. */

@@ -3,8 +3,14 @@
 // encoding/json) or accept both snake and camel case, and would obey the second spelling.
 import { excerpt } from "../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
+import {
+  checkAt,
+  checkItems,
+  type FieldMismatch,
+  refuseField,
+  runFieldChecks,
+} from "../canonical/schema/field-mismatch.ts"
 import { camelCase, foldedForms, foldName, NameWatch, snakeCase } from "../transport/json/name-watch.ts"
-import { checkAt, type FieldMismatch, refuseField, runFieldChecks } from "./field-checks.ts"
 
 /** The reason to refuse a member for its value or its parent object; undefined if it is allowed. */
 export type ValueRefusal = (value: Json, holder: JsonObject) => FieldMismatch | undefined
@@ -119,7 +125,7 @@ class BodyWalker {
   /** Throws the first Misfit; its path is completed on the way up. */
   walk(value: Json, rules: CompiledRules): void {
     if (Array.isArray(value)) {
-      for (const [index, item] of value.entries()) checkAt(`[${index}]`, (each) => this.walk(each, rules), item)
+      checkItems(value, (each) => this.walk(each, rules))
     } else if (isObject(value) && !isOpaque(value, rules)) this.walkObject(value, rules)
   }
 

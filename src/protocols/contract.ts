@@ -7,6 +7,7 @@ import type { StreamEvent } from "../canonical/chat/stream-event.ts"
 import type { GatewayError } from "../canonical/gateway-error.ts"
 import type { Json, JsonObject } from "../canonical/json.ts"
 import type { ModelCard } from "../canonical/model.ts"
+import type { ResponseHeaderName } from "../canonical/response-headers.ts"
 import type { Usage } from "../canonical/usage.ts"
 import type { JsonOutline } from "../transport/json/json-scan.ts"
 import type { JsonEdit } from "../transport/json/json-splice.ts"
@@ -239,7 +240,7 @@ export interface Protocol {
   /** The headers it reads, in lower case. */
   readonly readsHeaders: readonly string[]
   /** A header other than `x-request-id` in which its clients look for the request id. */
-  readonly idHeader?: string
+  readonly idHeader?: ResponseHeaderName
   /** The keep-alive bytes of this protocol. */
   readonly heartbeat: string
   readonly listing?: ModelListing

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { GatewayError } from "../canonical/gateway-error.ts"
 import type { Json } from "../canonical/json.ts"
-import { runFieldChecks } from "./field-checks.ts"
+import { runFieldChecks } from "../canonical/schema/field-mismatch.ts"
 import { readRouting } from "./gateway-extension.ts"
 
 const read = (provider: Json | undefined) => runFieldChecks(() => readRouting(provider))

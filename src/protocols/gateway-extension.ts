@@ -1,24 +1,15 @@
 // The gateway's additions to every protocol's request body: the `provider` object, and members that are always refused.
 
-import { type MaxPrice, type RoutingOptions, type RoutingStrategy, STRATEGIES } from "../canonical/chat/chat-request.ts"
-import { excerpt, GatewayError } from "../canonical/gateway-error.ts"
+import type { RoutingOptions, RoutingStrategy } from "../canonical/chat/chat-request.ts"
+import { GatewayError } from "../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
+import { fieldMismatch, refuseField } from "../canonical/schema/field-mismatch.ts"
 import { asciiJson, type JsonEdit } from "../transport/json/json-splice.ts"
 import { foldedForms } from "../transport/json/name-watch.ts"
 import type { ObjectRules, ValueRefusal } from "./body-rules.ts"
 import type { RelayTarget, RequestSummary, UserIdentifier } from "./contract.ts"
-import {
-  arrayOf,
-  boolean,
-  type FieldMismatch,
-  fieldMismatch,
-  nonEmptyString,
-  object,
-  oneOf,
-  optional,
-  refuseField,
-  required,
-} from "./field-checks.ts"
+import { nonEmptyString, optional, required } from "./field-checks.ts"
+import { fallbackListSchemas, type RoutingInput, routingSchema } from "./routing-schema.ts"
 
 /** For readings that send no header of the caller's along. */
 export const NO_HEADERS: Readonly<Record<string, string>> = {}
@@ -82,136 +73,44 @@ export function rejectStreaming(): never {
   throw new Error("this protocol has no streams")
 }
 
-const MAX_FALLBACKS = 5
-const MAX_PROVIDERS = 50
-const KNOWN = [
-  ...["routing", "fallback", "strict", "order", "only", "ignore", "max_price", "require_parameters"],
-  ...["hedge", "explain", "report", "sort", "allow_fallbacks"],
-]
-
-/** OpenRouter's members without a counterpart here, with the nearest alternative. */
-const ROUTER_MEMBERS: Readonly<Record<string, string>> = {
-  data_collection: "Name the providers you trust in `provider.only`",
-  zdr: "Name the providers you trust in `provider.only`",
-  enforce_distillable_text: "Name the providers you trust in `provider.only`",
-  quantizations: "Choose by `provider.routing: quality`, or name providers in `provider.only`",
-  preferred_min_throughput: "Choose by `provider.routing: latency`",
-  preferred_max_latency: "Choose by `provider.routing: latency`",
-}
-
-function routerMember(name: string): GatewayError {
-  const param = `provider.${name}`
-  const message = `\`${param}\` is not supported. ${ROUTER_MEMBERS[name]}, and leave it out.`
-  return new GatewayError("unsupported_parameter", message, { param })
-}
 const NO_ROUTING_OPTIONS: RoutingOptions = { fallback: [] }
 
-const names = arrayOf(nonEmptyString)
-const strategy = optional("routing", oneOf(STRATEGIES))
-const fallbacks = optional("fallback", (value) => {
-  const fallback = names(value)
-  if (fallback.length > MAX_FALLBACKS) throw fieldMismatch(`at most ${MAX_FALLBACKS} models`)
-  return fallback
-})
-const SORTS: ReadonlyMap<Json, RoutingStrategy> = new Map([
-  ["price", "cost"],
-  ["latency", "latency"],
-])
-/** OpenRouter's member for the strategy. */
-const sort = optional("sort", (value) => {
-  const requested = SORTS.get(value)
-  if (!requested) throw fieldMismatch("`price` or `latency`; `provider.routing` also has `quality`")
-  return requested
-})
-const allowFallbacks = optional("allow_fallbacks", boolean)
-const order = optional("order", providerIds)
-const only = optional("only", providerIds)
-const ignore = optional("ignore", providerIds)
-const strict = optional("strict", boolean)
-const requireParameters = optional("require_parameters", boolean)
-const hedge = optional("hedge", boolean)
-const explain = optional("explain", boolean)
-const report = optional("report", boolean)
+const provider = optional("provider", (value) => toRoutingOptions(routingSchema.read(value)))
 
-const PRICED = ["prompt", "completion"]
-const prompt = optional("prompt", price)
-const completion = optional("completion", price)
-const maxPrice = optional("max_price", (value): MaxPrice => {
-  const prices = object(value)
-  for (const name of Object.keys(prices)) {
-    if (!PRICED.includes(name)) throw unknownMember(`max_price.${excerpt(name)}`, PRICED)
-  }
-  const most = { prompt: prompt(prices.prompt), completion: completion(prices.completion) }
+function toRoutingOptions(input: RoutingInput): RoutingOptions {
+  const strategy = chooseStrategy(input)
   return {
-    ...(most.prompt !== undefined && { prompt: most.prompt }),
-    ...(most.completion !== undefined && { completion: most.completion }),
+    ...(strategy && { strategy }),
+    fallback: input.fallback ?? [],
+    ...(input.strict && { strict: true }),
+    ...toProviderFilters(input),
+    // Also set if false, because a key's default may enable it.
+    ...(input.hedge !== undefined && { hedge: input.hedge }),
+    ...(input.explain && { explain: true }),
+    ...(input.report && { report: true }),
   }
-})
-
-const provider = optional("provider", (value): RoutingOptions => {
-  const wishes = object(value)
-  for (const name of Object.keys(wishes)) {
-    if (name in ROUTER_MEMBERS) throw routerMember(name)
-    if (!KNOWN.includes(name)) throw unknownMember(excerpt(name), KNOWN)
-  }
-  const routing = readStrategy(wishes)
-  const fallback = fallbacks(wishes.fallback) ?? []
-  return {
-    ...(routing && { strategy: routing }),
-    fallback,
-    ...(strict(wishes.strict) && { strict: true }),
-    ...readProviderFilters(wishes),
-    ...readHedge(wishes),
-    ...(explain(wishes.explain) && { explain: true }),
-    ...(report(wishes.report) && { report: true }),
-  }
-})
-
-function readStrategy({ routing, sort: sorted }: JsonObject): RoutingStrategy | undefined {
-  const requested = strategy(routing)
-  const bySort = sort(sorted)
-  if (requested && bySort && requested !== bySort)
-    throw fieldMismatch("left out where `provider.routing` is sent").under("sort")
-  return requested ?? bySort
 }
 
-/** Also set if false, because a key's default may enable it. */
-function readHedge({ hedge: value }: JsonObject): Pick<RoutingOptions, "hedge"> {
-  const requested = hedge(value)
-  return requested === undefined ? {} : { hedge: requested }
+function chooseStrategy({ routing, sort }: RoutingInput): RoutingStrategy | undefined {
+  if (routing && sort && routing !== sort)
+    throw fieldMismatch("left out where `provider.routing` is sent").under("sort")
+  return routing ?? sort
 }
 
 /** The allowed providers. An empty list has no effect. */
-function readProviderFilters(wishes: JsonObject): Partial<RoutingOptions> {
-  const first = order(wishes.order) ?? []
-  const allowed = only(wishes.only) ?? []
-  const ignored = ignore(wishes.ignore) ?? []
-  const most = maxPrice(wishes.max_price)
-  const isAlone = allowFallbacks(wishes.allow_fallbacks) === false
+function toProviderFilters(input: RoutingInput): Partial<RoutingOptions> {
+  const { order = [], only = [], ignore = [], max_price: maxPrice } = input
+  const isAlone = input.allow_fallbacks === false
   // Without fallbacks, `order` limits the request to its providers.
-  const listed = allowed.length === 0 && isAlone ? first : allowed
+  const listed = only.length === 0 && isAlone ? order : only
   return {
-    ...(first.length > 0 && { order: first }),
+    ...(order.length > 0 && { order }),
     ...(listed.length > 0 && { only: listed }),
-    ...(isAlone && first.length === 0 && { allowFallbacks: false }),
-    ...(ignored.length > 0 && { ignore: ignored }),
-    ...(most && { maxPrice: most }),
-    ...(requireParameters(wishes.require_parameters) && { requireParameters: true }),
+    ...(isAlone && order.length === 0 && { allowFallbacks: false }),
+    ...(ignore.length > 0 && { ignore }),
+    ...(maxPrice && { maxPrice }),
+    ...(input.require_parameters && { requireParameters: true }),
   }
-}
-
-function providerIds(value: Json): string[] {
-  const ids = names(value)
-  if (ids.length > MAX_PROVIDERS) throw fieldMismatch(`at most ${MAX_PROVIDERS} provider ids`)
-  return ids
-}
-
-/** A number, or one as text, as clients of OpenRouter send it. */
-function price(value: Json): number {
-  const isWritten = typeof value === "string" && /^\d{1,9}(\.\d{1,12})?$/.test(value)
-  const amount = isWritten ? Number(value) : value
-  if (typeof amount === "number" && amount >= 0) return amount
-  throw fieldMismatch('a price in USD per million tokens, such as 2.5 or "2.5"')
 }
 
 /** Reads the routing extension in the member `provider`. */
@@ -226,34 +125,10 @@ export function takeRouting(take: (name: string) => Json | undefined): RoutingOp
   return readRouting(take("provider"))
 }
 
-const listedModels = arrayOf(nonEmptyString)
-const models = optional("models", (value) => {
-  const listed = listedModels(value)
-  if (listed.length > MAX_FALLBACKS) throw fieldMismatch(`at most ${MAX_FALLBACKS} models`)
-  return listed
-})
-/** Anthropic's entries are objects, LiteLLM's are names. */
-const fallbackEntries = arrayOf((value) => {
-  if (typeof value === "string") return nonEmptyString(value)
-  const entry = object(value)
-  for (const name in entry) if (name !== "model") throw conflictingModel().under(excerpt(name))
-  return entryModel(entry.model)
-})
-const entryModel = required("model", nonEmptyString)
-const fallbackModels = optional("fallbacks", (value) => {
-  const listed = fallbackEntries(value)
-  if (listed.length > MAX_FALLBACKS) throw fieldMismatch(`at most ${MAX_FALLBACKS} models`)
-  return listed
-})
+const models = optional("models", fallbackListSchemas.models.read)
+const fallbackModels = optional("fallbacks", fallbackListSchemas.fallbacks.read)
 const named = required("model", nonEmptyString)
 const maybeNamed = optional("model", nonEmptyString)
-
-function conflictingModel(): FieldMismatch {
-  return refuseField(
-    "unsupported_parameter",
-    (path) => `\`${path}\` is not supported: a fallback has only a \`model\`. Leave it out.`,
-  )
-}
 
 interface ModelChoiceOptions {
   /** The default model. */
@@ -299,12 +174,6 @@ function readFallbackList(body: JsonObject, { fallback }: RoutingOptions) {
 
 function isPresent(value: Json | undefined): boolean {
   return value !== undefined && value !== null
-}
-
-function unknownMember(name: string, known: readonly string[]): GatewayError {
-  const param = `provider.${name}`
-  const message = `\`${param}\` is not a member of the routing extension. It has: ${known.join(", ")}.`
-  return new GatewayError("invalid_parameter", message, { param })
 }
 
 /** The caller names a model; the operator decides where it is served and with which credential. */

@@ -44,6 +44,7 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
     "protocols/image-codec.ts",
     "protocols/request-members.ts",
     "protocols/retry-pause.ts",
+    "protocols/routing-schema.ts",
   ],
   providers: ["providers/contract.ts"],
   store: ["store/contract.ts"],

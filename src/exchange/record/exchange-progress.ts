@@ -1,4 +1,5 @@
 // One exchange while it runs: each stage adds its result once, and the record is made from them at the end.
+import type { ResponseHeaderName } from "../../canonical/response-headers.ts"
 import type { Usage } from "../../canonical/usage.ts"
 import type { ProtocolId } from "../../protocols/contract.ts"
 import { AttemptLog } from "../attempt/attempt-log.ts"
@@ -8,7 +9,7 @@ export interface RequestArrival {
   readonly requestId: string
   /** Such as `POST /v1/chat/completions`. */
   readonly route: string
-  readonly protocol?: { readonly id: ProtocolId; readonly idHeader?: string } | undefined
+  readonly protocol?: { readonly id: ProtocolId; readonly idHeader?: ResponseHeaderName } | undefined
   /** The route's operation, in the protocol's words. */
   readonly does?: string | undefined
   /** The caller's header, if traces are on. */

@@ -1,47 +1,17 @@
 // Shared parts of responses: the gateway's headers, and errors by status in each protocol's shape.
 import { ERROR_CODES } from "../../canonical/error-codes.ts"
 import type { JsonObject } from "../../canonical/json.ts"
+import {
+  gatewayHeaderNames,
+  RESPONSE_HEADERS,
+  type ResponseHeaderName,
+  responseHeadersOn,
+} from "../../canonical/response-headers.ts"
 import type { ProtocolId } from "../../protocols/contract.ts"
 import { about, anyObject, integerFrom, listOf, objectOf, oneOf, reference, text } from "./schema-builders.ts"
 
-const ALWAYS = {
-  "x-request-id": "The request's id, which is also its receipt's id.",
-}
-const LIMITS = {
-  "x-ratelimit-limit-requests": "The key's limit of requests per minute.",
-  "x-ratelimit-remaining-requests": "Requests left at the moment.",
-  "x-ratelimit-reset-requests": "Time until the limit is fully available again, such as `0.8s`.",
-  "x-ratelimit-limit-tokens": "The key's limit of tokens per minute, if it has one.",
-  "x-ratelimit-remaining-tokens": "Tokens left at the moment.",
-  "x-ratelimit-reset-tokens": "Time until the limit is fully available again.",
-}
-const ORIGIN = {
-  "x-gateway-model": "The model that served the request.",
-  "x-gateway-provider": "The provider that served the request.",
-  "x-gateway-attempts": "Number of attempts.",
-  "x-gateway-mapped-from": "The requested names that the key's model map replaced with other models.",
-}
-const GENERATED = {
-  "x-gateway-cost": "The cost in USD; for a stream, only the receipt shows it.",
-  "x-gateway-usage": "`estimated` if the provider reported no usage and the response contains the gateway's count.",
-  "x-gateway-losses": "Number and paths of the request's members that could not be translated for the provider.",
-  "idempotency-replayed": "`true` if this is the stored response to the same `Idempotency-Key`.",
-}
-const COUNTED = {
-  "x-gateway-count": "Source of the count: `upstream`, or `estimated` by the gateway.",
-}
-const FAILED = {
-  "retry-after": "Seconds to wait, if known.",
-  "x-should-retry": "`false` if a retry cannot succeed.",
-}
-const VENDORS = {
-  "request-id": "Same as `x-request-id`.",
-}
-
-const ALL = { ...ALWAYS, ...LIMITS, ...ORIGIN, ...GENERATED, ...COUNTED, ...FAILED, ...VENDORS }
-
 export const headerComponents: JsonObject = Object.fromEntries(
-  Object.entries(ALL).map(([name, description]) => [name, { description, schema: text }]),
+  gatewayHeaderNames().map((name) => [name, { description: RESPONSE_HEADERS[name].meaning, schema: text }]),
 )
 
 interface ResponseTraits {
@@ -50,14 +20,17 @@ interface ResponseTraits {
 }
 
 /** The gateway's response headers. */
-export function headersOf({ who, does, idHeader }: ResponseTraits & { idHeader: string | undefined }): JsonObject {
-  const envelope = {
-    ...ALWAYS,
-    ...(who === "key" && LIMITS),
-    ...(does === "generate" && { ...ORIGIN, ...GENERATED }),
-    ...(does === "count-tokens" && { ...ORIGIN, ...COUNTED }),
-  }
-  return references([...Object.keys(envelope), ...(idHeader === undefined ? [] : [idHeader])])
+export function headersOf({
+  who,
+  does,
+  idHeader,
+}: ResponseTraits & { idHeader: ResponseHeaderName | undefined }): JsonObject {
+  const named = responseHeadersOn([
+    "always",
+    ...(who === "key" ? (["key"] as const) : []),
+    ...(does === "generate" || does === "count-tokens" ? (["answer", does] as const) : []),
+  ])
+  return references([...named, ...(idHeader === undefined ? [] : [idHeader])])
 }
 
 function references(names: readonly string[]): JsonObject {
@@ -106,7 +79,7 @@ function errorResponse(shape: string, status: number): JsonObject {
   const codes = Object.entries(ERROR_CODES).filter(([, each]) => each.status === status)
   return {
     description: codes.map(([code, { meaning }]) => `\`${code}\`: ${meaning}`).join("\n\n"),
-    headers: references([...Object.keys(ALWAYS), ...Object.keys(FAILED)]),
+    headers: references(responseHeadersOn(["always", "error"])),
     content: { "application/json": { schema: reference(shape) } },
   }
 }

@@ -1,10 +1,10 @@
 // Checks a messages request and reads the members that the gateway needs.
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
+import { fieldMismatch, runFieldChecks } from "../../../canonical/schema/field-mismatch.ts"
 import type { RequestEnvelope, RequestSummary } from "../../contract.ts"
 import {
   arrayOf,
   boolean,
-  fieldMismatch,
   integer,
   nonEmptyString,
   number,
@@ -12,7 +12,6 @@ import {
   oneOf,
   optional,
   required,
-  runFieldChecks,
   string,
 } from "../../field-checks.ts"
 import { readIdentifiers, readModelChoice, refuseUnpriced } from "../../gateway-extension.ts"

@@ -1,21 +1,10 @@
 // Checks a generateContent or countTokens request, and lists its destination and the members that the gateway owns.
 import { isDeepStrictEqual } from "node:util"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
+import { type FieldCheck, fieldMismatch, runFieldChecks } from "../../../canonical/schema/field-mismatch.ts"
 import { asciiJson, type JsonEdit } from "../../../transport/json/json-splice.ts"
 import type { OutputLimits, RelayTarget, RequestEnvelope, RequestSummary } from "../../contract.ts"
-import {
-  arrayOf,
-  type FieldCheck,
-  fieldMismatch,
-  integer,
-  nonEmptyString,
-  number,
-  object,
-  optional,
-  required,
-  runFieldChecks,
-  string,
-} from "../../field-checks.ts"
+import { arrayOf, integer, nonEmptyString, number, object, optional, required, string } from "../../field-checks.ts"
 import { NO_HEADERS, readRoutingOptions, refuseUnpriced, removeFallbackList } from "../../gateway-extension.ts"
 import { readPath } from "./endpoints.ts"
 

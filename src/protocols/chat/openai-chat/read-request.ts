@@ -2,12 +2,12 @@
 
 import { effortOf, nearestEffort, type ReasoningEffort } from "../../../canonical/chat/reasoning-effort.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
+import { fieldMismatch, runFieldChecks } from "../../../canonical/schema/field-mismatch.ts"
 import type { JsonEdit } from "../../../transport/json/json-splice.ts"
 import type { OutputLimits, RelayTarget, RequestEnvelope, RequestSummary } from "../../contract.ts"
 import {
   arrayOf,
   boolean,
-  fieldMismatch,
   integer,
   nonEmptyString,
   number,
@@ -15,7 +15,6 @@ import {
   oneOf,
   optional,
   required,
-  runFieldChecks,
   string,
 } from "../../field-checks.ts"
 import {

@@ -1,6 +1,7 @@
 // Checks a responses request and reads the members that the gateway needs.
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
+import { fieldMismatch, runFieldChecks } from "../../../canonical/schema/field-mismatch.ts"
 import { asciiOf, type JsonEdit } from "../../../transport/json/json-splice.ts"
 import type {
   ItemReference,
@@ -13,7 +14,6 @@ import type {
 import {
   arrayOf,
   boolean,
-  fieldMismatch,
   integer,
   nonEmptyString,
   number,
@@ -21,7 +21,6 @@ import {
   oneOf,
   optional,
   required,
-  runFieldChecks,
   string,
 } from "../../field-checks.ts"
 import {

@@ -1,7 +1,8 @@
 // Checks an embeddings request and reads the members that the gateway needs.
 import type { Json, JsonObject } from "../../../canonical/json.ts"
+import { fieldMismatch, runFieldChecks } from "../../../canonical/schema/field-mismatch.ts"
 import type { EmbeddingInputSummary, RequestEnvelope, RequestSummary } from "../../contract.ts"
-import { fieldMismatch, integer, oneOf, optional, required, runFieldChecks, string } from "../../field-checks.ts"
+import { integer, oneOf, optional, required, string } from "../../field-checks.ts"
 import { readIdentifiers, readModelChoice, summarizeUnaryRequest } from "../../gateway-extension.ts"
 
 export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "rest">): RequestSummary {

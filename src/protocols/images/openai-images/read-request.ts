@@ -2,18 +2,9 @@
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { ImageForm } from "../../../canonical/image.ts"
 import type { Json, JsonObject } from "../../../canonical/json.ts"
+import { runFieldChecks } from "../../../canonical/schema/field-mismatch.ts"
 import type { RequestEnvelope, RequestSummary } from "../../contract.ts"
-import {
-  boolean,
-  integer,
-  nonEmptyString,
-  number,
-  oneOf,
-  optional,
-  required,
-  runFieldChecks,
-  string,
-} from "../../field-checks.ts"
+import { boolean, integer, nonEmptyString, number, oneOf, optional, required, string } from "../../field-checks.ts"
 import { readIdentifiers, readModelChoice, summarizeUnaryRequest } from "../../gateway-extension.ts"
 
 /** A request may name no model: then the operator's choice is used. */

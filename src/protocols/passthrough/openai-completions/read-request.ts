@@ -1,19 +1,9 @@
 // Checks a completions request and reads the members that the gateway needs.
 import type { Json, JsonObject } from "../../../canonical/json.ts"
+import { fieldMismatch, runFieldChecks } from "../../../canonical/schema/field-mismatch.ts"
 import type { JsonEdit } from "../../../transport/json/json-splice.ts"
 import type { OutputLimits, RelayTarget, RequestEnvelope, RequestSummary } from "../../contract.ts"
-import {
-  arrayOf,
-  boolean,
-  fieldMismatch,
-  integer,
-  number,
-  object,
-  optional,
-  required,
-  runFieldChecks,
-  string,
-} from "../../field-checks.ts"
+import { arrayOf, boolean, integer, number, object, optional, required, string } from "../../field-checks.ts"
 import {
   gatewayEdits,
   NO_HEADERS,

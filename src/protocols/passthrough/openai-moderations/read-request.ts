@@ -1,7 +1,8 @@
 // Checks a moderations request and reads the members that the gateway needs.
 import type { Json, JsonObject } from "../../../canonical/json.ts"
+import { fieldMismatch, runFieldChecks } from "../../../canonical/schema/field-mismatch.ts"
 import type { RequestSummary } from "../../contract.ts"
-import { arrayOf, fieldMismatch, object, oneOf, required, runFieldChecks, string } from "../../field-checks.ts"
+import { arrayOf, object, oneOf, required, string } from "../../field-checks.ts"
 import { readModelChoice, summarizeUnaryRequest } from "../../gateway-extension.ts"
 
 /** OpenAI's default model. */

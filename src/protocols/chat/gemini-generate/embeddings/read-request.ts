@@ -1,16 +1,8 @@
 // Checks an embedContent or batchEmbedContents request and reads the members that the gateway needs.
 import type { Json, JsonObject } from "../../../../canonical/json.ts"
+import { fieldMismatch, runFieldChecks } from "../../../../canonical/schema/field-mismatch.ts"
 import type { RequestEnvelope, RequestSummary } from "../../../contract.ts"
-import {
-  arrayOf,
-  fieldMismatch,
-  integer,
-  object,
-  optional,
-  required,
-  runFieldChecks,
-  string,
-} from "../../../field-checks.ts"
+import { arrayOf, integer, object, optional, required, string } from "../../../field-checks.ts"
 import { readRoutingOptions, summarizeUnaryRequest } from "../../../gateway-extension.ts"
 import { readEmbeddingPath } from "../endpoints.ts"
 import { eitherSpelling, parts } from "../read-request.ts"

@@ -2,7 +2,7 @@
 
 import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
 import type { Json, JsonObject } from "../../../../canonical/json.ts"
-import { runFieldChecks } from "../../../field-checks.ts"
+import { runFieldChecks } from "../../../../canonical/schema/field-mismatch.ts"
 import { takeRouting } from "../../../gateway-extension.ts"
 import { FieldReader, flag, list, text } from "../../../openai/field-reader.ts"
 import { type ChatWriting, PROTOCOL } from "../passthrough-fields.ts"

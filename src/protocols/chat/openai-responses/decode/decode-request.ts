@@ -3,7 +3,7 @@
 import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
 import type { Json, JsonObject } from "../../../../canonical/json.ts"
-import { runFieldChecks } from "../../../field-checks.ts"
+import { runFieldChecks } from "../../../../canonical/schema/field-mismatch.ts"
 import { takeRouting } from "../../../gateway-extension.ts"
 import { FieldReader, flag, type JsonDraft, list, text } from "../../../openai/field-reader.ts"
 import { PROTOCOL, type ResponsesWriting } from "../passthrough-fields.ts"

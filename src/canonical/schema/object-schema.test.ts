@@ -1,31 +1,25 @@
 import { describe, expect, test } from "bun:test"
-import { isObject, type Json } from "../canonical/json.ts"
-import {
-  type AdminSchema,
-  boolean,
-  integer,
-  list,
-  nullable,
-  object,
-  optional,
-  required,
-  text,
-  time,
-} from "./admin-schema.ts"
+import { isObject, type Json } from "../json.ts"
+import { runFieldChecks } from "./field-mismatch.ts"
+import { object, optional, required } from "./object-schema.ts"
+import { boolean, integer, list, nullable, text, time, type ValueSchema } from "./value-schema.ts"
 
 const wish = object({
   name: required(text({ max: 5 })),
   models: optional(list(text(), { max: 2 })),
-  until: required(nullable(time())),
+  until: required(nullable(time)),
   times: optional(integer({ min: 1, max: 9 })),
-  strict: optional(boolean()),
+  strict: optional(boolean),
 })
 
 describe("a schema", () => {
   test("a schema reads a valid value, and null for an optional member as absent", () => {
     const whole = { name: "abcde", models: ["a", "b"], until: "2027-01-31T00:00:00Z", times: 9, strict: true }
-    expect(wish.read(whole, "")).toEqual(whole)
-    expect(wish.read({ name: "a", until: null, models: null }, "")).toEqual({ name: "a", until: null })
+    expect(runFieldChecks(() => wish.read(whole))).toEqual(whole)
+    expect(runFieldChecks(() => wish.read({ name: "a", until: null, models: null }))).toEqual({
+      name: "a",
+      until: null,
+    })
   })
 
   const misfits: readonly [string, Json, string, string][] = [
@@ -42,7 +36,7 @@ describe("a schema", () => {
     ["an unknown member", { name: "a", until: null, nmae: 1 }, "invalid_parameter", "`nmae` is not a known member."],
   ]
   test.each(misfits)("a schema refuses %s and names the member", (_, value, code, message) => {
-    const thrown = attempt(() => wish.read(value, ""))
+    const thrown = attempt(() => runFieldChecks(() => wish.read(value)))
     expect(thrown).toMatchObject({ code, status: 400 })
     expect(String(thrown)).toContain(message)
   })
@@ -61,9 +55,9 @@ describe("a schema", () => {
   })
 
   test("a schema ignores members of the object prototype", () => {
-    const none: AdminSchema<object> = object({})
-    expect(() => none.read(JSON.parse('{"__proto__": 1}'), "")).toThrow("is not a known member")
-    expect(isObject(none.read({}, ""))).toBe(true)
+    const none: ValueSchema<object> = object({})
+    expect(() => runFieldChecks(() => none.read(JSON.parse('{"__proto__": 1}')))).toThrow("is not a known member")
+    expect(isObject(runFieldChecks(() => none.read({})))).toBe(true)
   })
 })
 
