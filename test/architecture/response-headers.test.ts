@@ -6,7 +6,7 @@ import { type SourceFile, sourceFiles, withoutComments } from "./sources.ts"
 
 /** Code that builds responses to clients. */
 const ANSWERS = /^(exchange|http|admin)\/(?!openapi\/|docs\/)/
-const SET_BY_NAME = /\bheaders\.(?:set|append)\(\s*"([^"]+)"/g
+const SET_BY_NAME = /\bheaders\.(?:set|add|append)\(\s*"([^"]+)"/g
 /** A list of headers, or an object of them, that is set as a whole. */
 const LITERAL = /(?<!\b(?:get|has)\()"([a-z][a-z-]*)"/g
 const WIRE_LINE = /(?:[`"}]|\\r\\n)([a-z][a-z-]*): (?=[^\n]*\\r\\n)/g
