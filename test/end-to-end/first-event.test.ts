@@ -12,7 +12,7 @@ import { members, parsed } from "../matrix/wire.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
-const PATIENCE_MS = 2000
+const PATIENCE_MS = 15_000
 
 /** The text a client has read so far, and the waiters for more. */
 class ReceivedText {
