@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { DeadlineTimer } from "./deadline-timer.ts"
-import { ManualClock } from "./manual-clock.fixture.ts"
+import { ManualClock } from "./event-loop/manual-clock.fixture.ts"
 
 const RESOLUTION_MS = 100
 

@@ -1,6 +1,6 @@
 // Many deadlines on one timer: arming, moving and clearing one costs no timer of its own.
 import { CompactSet } from "./event-loop/compact-set.ts"
-import { systemClock, type TimerClock } from "./timer-clock.ts"
+import { systemClock, type TimerClock } from "./event-loop/timer-clock.ts"
 
 /** How late a deadline may fire. */
 const RESOLUTION_MS = 100

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import Anthropic from "@anthropic-ai/sdk"
-import { recorded, recordings, streamText, wholeText } from "../conformance/recorded.ts"
 import { hello, textOf } from "../end-to-end/anthropic-versions.ts"
+import { recorded, recordings, streamText, wholeText } from "../recordings/recorded.ts"
 import { anthropicEvent, anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { rejectionOf } from "../stage/rejection-of.ts"

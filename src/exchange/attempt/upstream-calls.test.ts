@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { GatewayError } from "../../canonical/gateway-error.ts"
-import { ManualClock } from "../../transport/manual-clock.fixture.ts"
+import { ManualClock } from "../../transport/event-loop/manual-clock.fixture.ts"
 import { ClientGoneError } from "../client-gone-error.ts"
 import { UpstreamCalls } from "./upstream-calls.ts"
 

@@ -2,7 +2,7 @@
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import { Abort } from "../../transport/abort.ts"
 import { CompactSet } from "../../transport/event-loop/compact-set.ts"
-import { systemClock, type TimerClock } from "../../transport/timer-clock.ts"
+import { systemClock, type TimerClock } from "../../transport/event-loop/timer-clock.ts"
 import { ClientGoneError } from "../client-gone-error.ts"
 
 /** Interval at which departed clients and timed-out calls are detected. */
