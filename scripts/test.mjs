@@ -1,4 +1,4 @@
-// Runs the tests on the project's own Bun: node scripts/test.mjs [PART OF A FILE NAME …]
+// Runs the tests on the project's own Bun: node scripts/test.mjs [--workers=N] [PART OF A FILE NAME …]
 // The environment is empty but for what is listed here, so that no test can find a developer's credentials and spend
 // money. `bun test` lets a file without tests and an early exit pass; this does not. The last line is the result.
 import { spawn } from "node:child_process"
@@ -13,7 +13,10 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const kept = ["PATH", "HOME", "TMPDIR", "CI"]
 const timeoutMs = 30_000
 
-const found = findTests(process.argv.slice(2))
+const words = process.argv.slice(2)
+/** Processes that run files at the same time; without it, one runs all of them in order. */
+const workers = words.find((word) => /^--workers=\d+$/.test(word))?.split("=")[1]
+const found = findTests(words.filter((word) => !word.startsWith("--workers=")))
 const passedOver = hasClients() ? [] : found.filter((file) => needsClients(join(root, file)))
 const files = found.filter((file) => !passedOver.includes(file))
 const folder = mkdtempSync(join(tmpdir(), "trivium-test-"))
@@ -52,6 +55,7 @@ function runTests(files) {
       "test",
       // Without it all files share one global object: a mock or a timer of one reaches the others.
       "--isolate",
+      ...(workers ? [`--parallel=${workers}`] : []),
       // A server that a test forgot would hold the output open, and this process with it.
       "--no-orphans",
       `--preload=${join(root, "scripts", "test-linger.mjs")}`,

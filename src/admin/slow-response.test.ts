@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test"
-import { setTimeout } from "node:timers/promises"
 import { answerWithKeepAlive } from "./slow-response.ts"
 
 const jsonResponse = (body: object, status = 200) => new Response(JSON.stringify(body), { status })
@@ -12,12 +11,15 @@ describe("an administration response", () => {
   })
 
   test("a slow administration response sends spaces until it is ready, and is valid JSON", async () => {
-    const answer = await answerWithKeepAlive(
-      setTimeout(55).then(() => jsonResponse({ sound: true })),
-      10,
-    )
+    const { promise, resolve } = Promise.withResolvers<Response>()
+    const answer = await answerWithKeepAlive(promise, 10)
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"])
-    const text = await answer.text()
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+    let text = ""
+    for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
+      text += piece.value
+      if (text.length === 2) resolve(jsonResponse({ sound: true }))
+    }
     expect(text).toMatch(/^ {2,}\{/)
     expect(JSON.parse(text)).toEqual({ sound: true })
   })

@@ -42,9 +42,9 @@ describe("the nearest name", () => {
   })
 
   test("a name of a megabyte is searched quickly", () => {
-    const start = performance.now()
+    const before = process.cpuUsage()
     expect(nearestName("x".repeat(1_000_000), providers)).toBeUndefined()
-    expect(performance.now() - start).toBeLessThan(1000)
+    expect(process.cpuUsage(before).user).toBeLessThan(1_000_000)
   })
 })
 

@@ -1,12 +1,15 @@
 // Many deadlines on one timer: arming, moving and clearing one costs no timer of its own.
 import { CompactSet } from "./event-loop/compact-set.ts"
+import { systemClock, type TimerClock } from "./event-loop/timer-clock.ts"
 
 /** How late a deadline may fire. */
 const RESOLUTION_MS = 100
 
 export class DeadlineTimer {
   private readonly armed = new CompactSet<Deadline>()
-  private timer: ReturnType<typeof setInterval> | undefined
+  private endTimer: (() => void) | undefined
+
+  constructor(readonly clock: TimerClock = systemClock) {}
 
   arm(ms: number, expire: () => void): Deadline {
     const deadline = new Deadline(this, expire)
@@ -17,7 +20,7 @@ export class DeadlineTimer {
   /** For deadlines themselves. */
   enter(deadline: Deadline): void {
     this.armed.enter(deadline)
-    this.timer ??= setInterval(() => this.sweep(), RESOLUTION_MS)
+    this.endTimer ??= this.clock.repeat(RESOLUTION_MS, () => this.sweep())
   }
 
   leave(deadline: Deadline): void {
@@ -25,11 +28,11 @@ export class DeadlineTimer {
   }
 
   private sweep(): void {
-    const now = performance.now()
+    const now = this.clock.now()
     this.armed.each((deadline) => deadline.check(now))
     if (this.armed.size > 0) return
-    clearInterval(this.timer)
-    this.timer = undefined
+    this.endTimer?.()
+    this.endTimer = undefined
   }
 }
 
@@ -44,7 +47,7 @@ export class Deadline {
 
   /** Moves it to `ms` from now, and arms it again where it has fired or was cleared. */
   extend(ms: number): void {
-    this.dueAt = performance.now() + ms
+    this.dueAt = this.deadlines.clock.now() + ms
     this.deadlines.enter(this)
   }
 

@@ -69,8 +69,8 @@ export class HttpConnection implements WireListener, IdleConnection {
   }
 
   /** Idle from now on: no reason for the process to live on. */
-  rest(): void {
-    this.idleSince = performance.now()
+  rest(now: number): void {
+    this.idleSince = now
     this.wire.hold(false)
   }
 

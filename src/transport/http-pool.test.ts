@@ -1,6 +1,9 @@
 // The connection that carries a call: hosts on real sockets, callers of several owners.
 import { afterEach, describe, expect, test } from "bun:test"
 import { spawn } from "node:child_process"
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { dialQuickly } from "./bun-wire.ts"
 import { httpSender } from "./http-client.ts"
 import { okResponseText, readText, TestHost, upstreamRequest } from "./http-host.fixture.ts"
@@ -18,8 +21,9 @@ async function start(answer: Parameters<typeof TestHost.start>[0]): Promise<Test
   return host
 }
 
-/** More than the silence after which a connection may be handed over. */
-const RIPE_MS = SILENCE_MS + 100
+/** The pool's time, which only the tests advance. */
+let now = 0
+const clock = () => now
 
 describe.each([
   ["patient", dialPatiently],
@@ -34,11 +38,11 @@ describe.each([
   }
 
   test("a connection is reused at once by its own tenant, and by another only after a silence", async () => {
-    const send = httpSender({ dial })
+    const send = httpSender({ dial, now: clock })
     const host = await echo()
     for (const owner of ["a", "a", "b", "a", "b"]) await call(send, { url: host.url, owner })
     expect(host.sockets).toHaveLength(2)
-    await Bun.sleep(RIPE_MS)
+    now += SILENCE_MS
     await call(send, { url: host.url, owner: "c" })
     await call(send, { url: host.url, owner: "d" })
     expect(host.sockets).toHaveLength(2)
@@ -48,7 +52,7 @@ describe.each([
   })
 
   test("a tenant gets its own connection rather than another's that has long been silent", async () => {
-    const send = httpSender({ dial })
+    const send = httpSender({ dial, now: clock })
     const host = await start((socket, _, { body }) =>
       socket.write(okResponseText(`${body} ${host.sockets.indexOf(socket)}`)),
     )
@@ -56,12 +60,12 @@ describe.each([
       Number((await call(send, { url: host.url, owner })).answered.split(" ").at(-1))
     const own = await socketOf("a")
     const others = await socketOf("b")
-    await Bun.sleep(RIPE_MS)
+    now += SILENCE_MS
     expect([await socketOf("a"), await socketOf("b")]).toEqual([own, others])
   })
 
   test("a connection of the gateway's own calls is not shared with a tenant", async () => {
-    const send = httpSender({ dial })
+    const send = httpSender({ dial, now: clock })
     const host = await echo()
     await call(send, { url: host.url })
     await call(send, { url: host.url, owner: "a" })
@@ -70,17 +74,17 @@ describe.each([
   })
 
   test("a connection under strict isolation is never reused by another tenant", async () => {
-    const send = httpSender({ dial, isolation: "strict" })
+    const send = httpSender({ dial, isolation: "strict", now: clock })
     const host = await echo()
     await call(send, { url: host.url, owner: "a" })
-    await Bun.sleep(RIPE_MS)
+    now += SILENCE_MS
     await call(send, { url: host.url, owner: "b" })
     await call(send, { url: host.url, owner: "a" })
     expect(host.sockets).toHaveLength(2)
   })
 
   test("a connection that receives bytes while idle is closed", async () => {
-    const send = httpSender({ dial })
+    const send = httpSender({ dial, now: clock })
     const host = await start((socket, _, { body }) => socket.write(okResponseText(body)))
     await call(send, { url: host.url, owner: "a" })
     host.sockets[0]?.write("\r\n")
@@ -91,15 +95,14 @@ describe.each([
   })
 
   test("a connection is handed over only after every byte received on it was read", async () => {
-    const send = httpSender({ dial })
+    const send = httpSender({ dial, now: clock })
     const host = await startApart()
     try {
       const first = await call(send, { url: host.url, owner: "a" })
       expect(first.answered).toBe(first.body)
-      await Bun.sleep(SILENCE_MS - 400)
-      // The second answer arrives while this process reads no socket; the connection has been idle for long enough then.
-      const until = performance.now() + 900
-      while (performance.now() < until);
+      // The second answer is written while this process reads no socket; the connection has been idle for long enough then.
+      host.answerAgain()
+      now += SILENCE_MS
       const second = await call(send, { url: host.url, owner: "b" })
       expect(second.answered).toBe(second.body)
     } finally {
@@ -108,19 +111,37 @@ describe.each([
   })
 })
 
-/** A host in a process of its own that answers twice, the second time 700 ms later. */
-async function startApart(): Promise<{ url: string; stop(): void }> {
-  const listen = `const server = require("node:net").createServer((socket) => {
+/** A host in a process of its own that answers each request, and the last one again when it is told to. */
+async function startApart(): Promise<{ url: string; answerAgain(): void; stop(): void }> {
+  const folder = mkdtempSync(join(tmpdir(), "trivium-host-"))
+  const [asked, done] = [join(folder, "asked"), join(folder, "done")]
+  const listen = `const { existsSync, writeFileSync } = require("node:fs")
+    const server = require("node:net").createServer((socket) => {
       socket.on("error", () => {})
       socket.on("data", (bytes) => {
         const body = bytes.toString().split("\\r\\n\\r\\n")[1]
         const answer = "HTTP/1.1 200 OK\\r\\ncontent-length: " + body.length + "\\r\\n\\r\\n" + body
         socket.write(answer)
-        setTimeout(() => socket.write(answer), 700)
+        const again = setInterval(() => {
+          if (!existsSync(${JSON.stringify(asked)})) return
+          clearInterval(again)
+          socket.write(answer, () => writeFileSync(${JSON.stringify(done)}, ""))
+        }, 5)
       })
     })
     server.listen(0, "127.0.0.1", () => console.log(server.address().port))`
   const child = spawn(process.execPath, ["-e", listen], { stdio: ["ignore", "pipe", "inherit"] })
   const port = await new Promise<number>((resolve) => child.stdout.once("data", (text) => resolve(Number(text))))
-  return { url: `http://127.0.0.1:${port}/`, stop: () => void child.kill("SIGKILL") }
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    /** Returns when the bytes are in the kernel: this process reads nothing meanwhile. */
+    answerAgain() {
+      writeFileSync(asked, "")
+      while (!existsSync(done)) Bun.sleepSync(5)
+    },
+    stop() {
+      child.kill("SIGKILL")
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
 }

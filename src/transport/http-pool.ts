@@ -25,6 +25,8 @@ export interface PoolOptions {
   /** Takes the place of both ways to dial. */
   readonly dial?: DialWire | undefined
   readonly isolation?: ConnectionIsolation | undefined
+  /** The time by which silence is measured, if not `performance.now()`. */
+  readonly now?: (() => number) | undefined
 }
 
 /** Who a connection is for, and until when it is waited for. */
@@ -38,11 +40,14 @@ export class HttpPool {
   private readonly idle = new IdleConnections<HttpConnection>()
   private sweeping: ReturnType<typeof setInterval> | undefined
   private acceptedAt = Number.NEGATIVE_INFINITY
+  private readonly now: () => number
 
   constructor(
     private readonly origin: WireOrigin,
     private readonly options: PoolOptions = {},
-  ) {}
+  ) {
+    this.now = options.now ?? (() => performance.now())
+  }
 
   /** An idle connection of the owner's own, if there is one. */
   takeOwn(owner: string): HttpConnection | undefined {
@@ -94,7 +99,7 @@ export class HttpPool {
   }
 
   private nextSilent(): HttpConnection | undefined {
-    return this.idle.takeSilent(performance.now())
+    return this.idle.takeSilent(this.now())
   }
 
   private quick(connectMs: number): ConnectionOptions {
@@ -120,14 +125,14 @@ export class HttpPool {
   private keep(connection: HttpConnection): void {
     // A connection that was never used, as its call had ended, may have closed by now.
     if (!connection.isOpen) return
-    connection.rest()
+    connection.rest(this.now())
     this.idle.add(connection)
     if (this.idle.size > MAX_IDLE) this.idle.takeOldest()?.destroy(undefined)
     this.sweeping ??= setInterval(() => this.sweep(), SWEEP_MS).unref()
   }
 
   private sweep(): void {
-    const before = performance.now() - IDLE_MS
+    const before = this.now() - IDLE_MS
     for (let old = this.idle.takeIdleSince(before); old; old = this.idle.takeIdleSince(before)) old.destroy(undefined)
     this.idle.forgetOwners()
     if (this.idle.size > 0) return

@@ -5,7 +5,7 @@ import { LinkedList, type ListLink } from "./event-loop/linked-list.ts"
 
 export interface IdleConnection {
   readonly owner: string
-  /** In the time of `performance.now()`. */
+  /** In the time of the pool. */
   readonly idleSince: number
   readonly byOwner: ListLink<this>
   readonly byAge: ListLink<this>

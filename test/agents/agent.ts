@@ -1,5 +1,5 @@
 // The description of a coding agent: its package, how it is pointed at the gateway, and the calls of its tools.
-import type { GatewayAddress } from "../matrix/clients/client.ts"
+import type { GatewayAddress } from "../conformance/clients/client.ts"
 import type { ModelProtocol } from "./scripted-model.ts"
 import type { ToolSteps } from "./task.ts"
 

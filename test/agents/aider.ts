@@ -1,5 +1,5 @@
 // aider, over chat completions. It has no tools: the model writes the change into its answer.
-import { modelOf } from "../matrix/axes.ts"
+import { modelOf } from "../conformance/axes.ts"
 import type { CodingAgent } from "./agent.ts"
 import { ANSWER, FILES, MENDED } from "./task.ts"
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import type { ReceivedPart } from "../matrix/conversation.ts"
+import type { ReceivedPart } from "../conformance/conversation.ts"
 import { callsOf, misfits, wrongCalls } from "./calls.ts"
 import type { ToolSteps, ToolUse } from "./task.ts"
 

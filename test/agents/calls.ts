@@ -1,6 +1,6 @@
 // Compares the tool calls that a model made with those it receives back, each with its own result.
-import type { MatrixTool, MatrixToolCall, ReceivedPart } from "../matrix/conversation.ts"
-import { list, members } from "../matrix/wire.ts"
+import type { MatrixTool, MatrixToolCall, ReceivedPart } from "../conformance/conversation.ts"
+import { list, members } from "../conformance/wire.ts"
 import type { ToolSteps, ToolUse } from "./task.ts"
 
 export function callsOf(uses: readonly ToolUse[], step: number): MatrixToolCall[] {

@@ -1,6 +1,6 @@
 // Claude Code, which uses Anthropic's Messages protocol, and the Agent SDKs, which run it inside other programs.
 import { join } from "node:path"
-import { modelOf } from "../matrix/axes.ts"
+import { modelOf } from "../conformance/axes.ts"
 import type { AgentCommand, AgentConnection, CodingAgent } from "./agent.ts"
 import { FILES, MENDED, type ToolSteps } from "./task.ts"
 

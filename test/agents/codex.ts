@@ -1,6 +1,6 @@
 // Codex, which uses OpenAI's Responses protocol. Its tools depend on the model's name: for known models it has a patch
 // tool with text input, otherwise patches go through the shell and other tools are in a namespace.
-import { modelOf } from "../matrix/axes.ts"
+import { modelOf } from "../conformance/axes.ts"
 import type { CodingAgent } from "./agent.ts"
 import { FILES, MENDED, type ToolUse } from "./task.ts"
 

@@ -1,6 +1,6 @@
 // Continue's command line, with a model of OpenAI's kind in its settings, by chat completions.
 import { join } from "node:path"
-import { modelOf } from "../matrix/axes.ts"
+import { modelOf } from "../conformance/axes.ts"
 import type { CodingAgent } from "./agent.ts"
 import { FILES, MENDED, type ToolUse } from "./task.ts"
 

@@ -1,6 +1,6 @@
 // GitHub's Copilot CLI with a provider of one's own: no account, no network but the gateway; by chat completions.
 import { join } from "node:path"
-import { modelOf } from "../matrix/axes.ts"
+import { modelOf } from "../conformance/axes.ts"
 import type { CodingAgent } from "./agent.ts"
 import { FILES, MENDED } from "./task.ts"
 

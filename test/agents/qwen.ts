@@ -1,6 +1,6 @@
 // Qwen Code, by chat completions.
 import { join } from "node:path"
-import { modelOf } from "../matrix/axes.ts"
+import { modelOf } from "../conformance/axes.ts"
 import type { CodingAgent } from "./agent.ts"
 import { FILES, MENDED } from "./task.ts"
 

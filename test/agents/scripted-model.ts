@@ -6,10 +6,10 @@ import {
   type ReceivedPart,
   type ScriptedAnswer,
   UNSEEN_SEAL,
-} from "../matrix/conversation.ts"
-import { upstreamFormats } from "../matrix/upstreams/upstream-formats.ts"
-import { brokenRules } from "../matrix/upstreams/vendor-rules.ts"
-import { members, parsed, text, type WireMembers } from "../matrix/wire.ts"
+} from "../conformance/conversation.ts"
+import { upstreamFormats } from "../conformance/upstreams/upstream-formats.ts"
+import { brokenRules } from "../conformance/upstreams/vendor-rules.ts"
+import { members, parsed, text, type WireMembers } from "../conformance/wire.ts"
 import { callsOf, misfits, wrongCalls } from "./calls.ts"
 import { ANSWER, type ToolSteps } from "./task.ts"
 

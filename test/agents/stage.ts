@@ -1,6 +1,6 @@
 // The stage of the agents: a scripted model for each protocol behind a gateway.
-import { modelOf } from "../matrix/axes.ts"
-import { gatewayConfig, SERVED } from "../matrix/gateway-config.ts"
+import { modelOf } from "../conformance/axes.ts"
+import { gatewayConfig, SERVED } from "../conformance/gateway-config.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import type { AgentModel } from "./agent.ts"
 import { type ModelProtocol, ScriptedModel } from "./scripted-model.ts"

@@ -1,5 +1,5 @@
 // The task of every agent, and the tool calls that complete it.
-import type { JsonObject } from "../matrix/conversation.ts"
+import type { JsonObject } from "../conformance/conversation.ts"
 
 /** The files of the folder that an agent works in. */
 export const FILES = {

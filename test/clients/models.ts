@@ -1,6 +1,6 @@
 // The models of the client matrix: one for each upstream protocol, under names that libraries know where they have any,
 // and the gateway's configuration for them. All are served by one scripted host.
-import { CREDENTIAL } from "../matrix/gateway-config.ts"
+import { CREDENTIAL } from "../conformance/gateway-config.ts"
 
 /** A model's id, and the protocols of its provider, best first. */
 export const models = {

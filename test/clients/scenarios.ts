@@ -1,6 +1,6 @@
 // The conversations that every library holds with every model: the requests, the model's answers step by step, or the
 // failure. A driver reads the client's side, the scripted host the model's side, the judge both.
-import type { JsonObject, MatrixTool } from "../matrix/conversation.ts"
+import type { JsonObject, MatrixTool } from "../conformance/conversation.ts"
 
 export interface ClientScenario {
   readonly name: string

@@ -12,7 +12,7 @@ import type { UpstreamCodec } from "../../src/protocols/chat-codec.ts"
 import { codecs } from "../../src/protocols.ts"
 import { decodeByteText } from "../../src/transport/json/byte-text.ts"
 import { decodeSse } from "../../src/transport/streams/sse.ts"
-import { type RecordedExchange, recordings, streamText, wholeText } from "../conformance/recorded.ts"
+import { type RecordedExchange, recordings, streamText, wholeText } from "../recordings/recorded.ts"
 
 export interface RecordedInput {
   readonly source: string

@@ -1,6 +1,6 @@
 // The local token count against the vendors' counts, over the evaluation set of recorded exchanges.
 import { describe, expect } from "bun:test"
-import { recorded } from "../conformance/recorded.ts"
+import { recorded } from "../recordings/recorded.ts"
 import { type RecordedInput, recordedInputs } from "./recorded-input.ts"
 
 const LONG = 200

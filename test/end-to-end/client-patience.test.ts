@@ -188,6 +188,8 @@ for (const client of [...chats, ...responses, ...messages, ...generates]) {
 }
 
 describe("a silent stream", () => {
+  const longMs = BEAT_MS * 20
+
   for (const client of [chats[0], responses[0], messages[0], generates[0]]) {
     if (!client) continue
     const { path, body, beat } = WIRES[client.protocol]
@@ -197,7 +199,7 @@ describe("a silent stream", () => {
     }
 
     test(`a silent stream of ${client.protocol} carries only ${JSON.stringify(beat)}`, async () => {
-      hesitates(client, { beforeMs: SILENCE_MS, amidstMs: SILENCE_MS })
+      hesitates(client, { beforeMs: longMs, amidstMs: longMs })
       const text = await bytesOf(start())
       hesitates(client, {})
       const plain = await bytesOf(start())
@@ -208,7 +210,7 @@ describe("a silent stream", () => {
   }
 
   test("a silent stream in array form carries blank lines and stays an array", async () => {
-    hesitates({ events: [geminiHalf("The quick"), geminiWords("!")] }, { beforeMs: SILENCE_MS, amidstMs: SILENCE_MS })
+    hesitates({ events: [geminiHalf("The quick"), geminiWords("!")] }, { beforeMs: longMs, amidstMs: longMs })
     const { url, key } = start()
     const path = WIRES.generate.path.replace("?alt=sse", "")
     const headers = { ...HEADERS, "x-goog-api-key": key }

@@ -40,10 +40,13 @@ async function freePlaces(): Promise<number> {
       })
     })
   const calls = Array.from({ length: PLACES + 2 }, () => call(HI))
-  const refused = calls.map(async (each) => (await each).status)
-  await eventually(() => held.length > 0, { what: "a call" })
-  // No event shows that no more will arrive.
-  await Bun.sleep(100)
+  let answered = 0
+  const refused = calls.map(async (each) => {
+    const { status } = await each
+    answered++
+    return status
+  })
+  await eventually(() => held.length + answered === calls.length, { what: "the end or the wait of every call" })
   for (const release of held) release()
   const statuses = await Promise.all(refused)
   expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([])

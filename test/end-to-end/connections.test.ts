@@ -5,7 +5,6 @@ import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { RawClient } from "../stage/raw-client.ts"
 import { completion, ScriptedUpstream, streamedWords, type UpstreamReply } from "../stage/upstream.ts"
 
-const PATIENCE_MS = 10_000
 const BODY = '{"model":"test/model","messages":[{"role":"user","content":"hi"}]}'
 const STREAMED = BODY.replace("}]}", '}],"stream":true}')
 const IDLE_SECONDS = 2
@@ -49,11 +48,11 @@ const statuses = ({ received }: RawClient) =>
   [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, code]) => Number(code))
 
 async function answers(client: RawClient, count: number): Promise<number[]> {
-  await eventually(() => statuses(client).length >= count, { withinMs: PATIENCE_MS, what: `${count} answers` })
+  await eventually(() => statuses(client).length >= count, { what: `${count} answers` })
   return statuses(client)
 }
 
-const ended = (client: RawClient, what = "the end of the connection") => within(client.closed, PATIENCE_MS, what)
+const ended = (client: RawClient, what = "the end of the connection") => within(client.closed, what)
 
 describe("a chunked body", () => {
   const chunked = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\nX-Checksum: abc\r\nX-Other: d\r\n\r\n`
@@ -256,9 +255,9 @@ describe("a connection", () => {
     client.stopReading()
     await Bun.sleep(500)
     client.readOn()
-    await eventually(() => client.receivedBytes > 12_000_000, { withinMs: PATIENCE_MS, what: "the answer" })
+    await eventually(() => client.receivedBytes > 12_000_000, { what: "the answer" })
     await client.send(get("/healthz"))
-    await eventually(() => client.received.endsWith('{"status":"ok"}'), { withinMs: PATIENCE_MS, what: "the next" })
+    await eventually(() => client.received.endsWith('{"status":"ok"}'), { what: "the next" })
   })
 })
 
@@ -268,11 +267,13 @@ describe("an idle connection", () => {
     await client.send(get("/healthz"))
     await client.until(/^keep-alive: timeout=2\r$/im)
     const since = performance.now()
-    await Bun.sleep(IDLE_SECONDS * 1000 - 300)
-    await client.send(get("/healthz"))
-    expect(await answers(client, 2)).toEqual([200, 200])
+    for (const count of [2, 3, 4]) {
+      await Bun.sleep(IDLE_SECONDS * 500)
+      await client.send(get("/healthz"))
+      expect(await answers(client, count)).toEqual(Array.from({ length: count }, () => 200))
+    }
     await ended(client)
-    expect(performance.now() - since).toBeGreaterThan(2 * (IDLE_SECONDS * 1000 - 300))
+    expect(performance.now() - since).toBeGreaterThan(IDLE_SECONDS * 2500 - 300)
   })
 
   test("the longest idle connection is closed for a new one at the connection limit", async () => {
@@ -314,10 +315,8 @@ describe("an idle connection", () => {
     const client = await connected()
     await client.send(get("/healthz"))
     await client.until(/ok/)
-    const since = performance.now()
     const slow = setInterval(() => client.send("a"), 500)
     await client.send("GET /healthz HTTP/1.1\r\nX-Slow: ")
-    await within(client.closed, 20_000, "the end of a slow head").finally(() => clearInterval(slow))
-    expect(performance.now() - since).toBeLessThan(15_000)
+    await within(client.closed, "the end of a slow head").finally(() => clearInterval(slow))
   }, 30_000)
 })

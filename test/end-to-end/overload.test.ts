@@ -70,7 +70,7 @@ test("a large body is rejected without being read, and its connection is closed"
   const client = await RawClient.connect(gateway.url)
   const head = ["POST /v1/chat/completions HTTP/1.1", "host: g", `authorization: Bearer ${gateway.key}`]
   await client.send([...head, "content-type: application/json", "content-length: 30000000", "", "{"].join("\r\n"))
-  await within(client.closed, 2000, "the end of the connection")
+  await within(client.closed, "the end of the connection")
   expect(client.received).toStartWith("HTTP/1.1 503")
   await answerAll(pending)
 })
@@ -107,10 +107,10 @@ test("an event loop that is late for long sheds most requests, and none after it
 
 test("a stopping gateway keeps serving, and closes each connection after its answer", async () => {
   const leaving = InProcessGateway.start({ config: upstreamConfig(upstream.baseUrl) })
-  const stopped = leaving.stop({ graceMs: 600, drainMs: 1000 })
+  const stopped = leaving.stop({ graceMs: 2000, drainMs: 1000 })
   upstream.script = (_, reply) => reply.json(completion("Hello."))
   const client = await RawClient.chat(leaving.url, { key: leaving.key, body: JSON.stringify(HI) })
-  await within(client.closed, 500, "the end of the connection")
+  await within(client.closed, "the end of the connection")
   expect(client.received).toStartWith("HTTP/1.1 200")
   expect(client.received).toMatch(/^connection: close\r$/im)
   expect(client.received).toContain("Hello.")

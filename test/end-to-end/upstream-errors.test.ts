@@ -1,6 +1,7 @@
 // Upstream failures as a caller sees them: the upstream's message if the caller can fix the request, otherwise that no
 // provider could answer. Never the upstream's own status, body or headers, and never the gateway's credential.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { chunk, ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
@@ -182,7 +183,6 @@ describe("a malformed answer", () => {
 
 test("the log contains neither the upstream's text nor the credential", async () => {
   await ask((_, reply) => reply.json(BODY, 500))
-  await Bun.sleep(100)
-  expect(gateway.logged("exchange").length).toBeGreaterThan(0)
+  await eventually(() => gateway.logged("exchange").length > 0)
   expect(gateway.output.stderr).not.toMatch(/upstream-credential|org-4711|secret_/)
 })

@@ -9,7 +9,6 @@ import { eventually, within } from "../stage/eventually.ts"
 import { freePort } from "../stage/free-port.ts"
 import { HAS_LAUNCHER, RunningGateway, runCommand } from "../stage/gateway.ts"
 
-const PATIENCE_MS = 20_000
 const root = join(import.meta.dir, "..", "..")
 
 interface LauncherExit {
@@ -134,10 +133,9 @@ describe.if(HAS_LAUNCHER)("the launcher", () => {
       const { pid } = gateway
       process.kill(pid, signal)
       await eventually(() => gateway.logged("gateway-crashed").length > index, {
-        withinMs: PATIENCE_MS,
         what: "a line",
       })
-      await eventually(() => isUp(gateway.url), { withinMs: PATIENCE_MS, what: "the gateway's return" })
+      await eventually(() => isUp(gateway.url), { what: "the gateway's return" })
       expect(gateway.pid).not.toBe(pid)
     }
     const reasons = gateway.logged("gateway-crashed").map(({ level, reason }) => `${level}: ${reason}`)
@@ -147,29 +145,29 @@ describe.if(HAS_LAUNCHER)("the launcher", () => {
       "error: The gateway was ended by SIGABRT. It is started again in 0.8 s.",
     ])
     gateway.signal("SIGINT")
-    expect(await within(gateway.exited(), PATIENCE_MS, "the end")).toBe(0)
+    expect(await within(gateway.exited(), "the end")).toBe(0)
   })
 
   test("the launcher does not restart a gateway that ended normally", async () => {
     const gateway = await start({ restarts: true })
     process.kill(gateway.pid, "SIGINT")
-    expect(await within(gateway.exited(), PATIENCE_MS, "the end")).toBe(0)
+    expect(await within(gateway.exited(), "the end")).toBe(0)
     expect(gateway.logged("gateway-crashed")).toEqual([])
   })
 
   test("the launcher takes its gateway down when it is killed, also after a restart", async () => {
     const gateway = await start({ restarts: true, port: await freePort() })
     process.kill(gateway.pid, "SIGKILL")
-    await eventually(() => gateway.logged("gateway-crashed").length > 0, { withinMs: PATIENCE_MS })
-    await eventually(() => isUp(gateway.url), { withinMs: PATIENCE_MS, what: "the gateway's return" })
+    await eventually(() => gateway.logged("gateway-crashed").length > 0)
+    await eventually(() => isUp(gateway.url), { what: "the gateway's return" })
     process.kill(gateway.launcherPid, "SIGKILL")
-    await eventually(async () => !(await isUp(gateway.url)), { withinMs: PATIENCE_MS, what: "the gateway's end" })
+    await eventually(async () => !(await isUp(gateway.url)), { what: "the gateway's end" })
   })
 
   test("the launcher ends with a crashing gateway under --no-restart", async () => {
     const gateway = await start({})
     process.kill(gateway.pid, "SIGKILL")
-    await within(gateway.exited(), PATIENCE_MS, "the launcher's end")
+    await within(gateway.exited(), "the launcher's end")
     expect(await isUp(gateway.url)).toBe(false)
     expect(gateway.logged("gateway-crashed")).toEqual([])
   })
@@ -208,10 +206,10 @@ describe.if(HAS_LAUNCHER)("the launcher", () => {
     child.stdout.on("data", (bytes) => {
       stdout += bytes
     })
-    await eventually(() => /^listening on/m.test(stdout), { withinMs: PATIENCE_MS, what: "the gateway" })
+    await eventually(() => /^listening on/m.test(stdout), { what: "the gateway" })
     const mark = JSON.parse(readFileSync(join(folder, "other", "gateway.json"), "utf8")) as { pid: number }
     expect(mark.pid).toBe(child.pid ?? 0)
     child.kill("SIGINT")
-    expect(await within(exit, PATIENCE_MS, "the end")).toBe(0)
+    expect(await within(exit, "the end")).toBe(0)
   })
 })

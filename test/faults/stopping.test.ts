@@ -64,19 +64,19 @@ describe("SIGTERM", () => {
 
     const signalled = performance.now()
     gateway.signal("SIGTERM")
-    await eventually(async () => (await fetch(`${gateway.url}/readyz`)).status === 503, { withinMs: 1000 })
+    await eventually(async () => (await fetch(`${gateway.url}/readyz`)).status === 503)
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200)
     upstream.script = (_, reply) => reply.json(completion("still here"))
     expect((await gateway.chat(unary)).status).toBe(200)
 
     // The listener goes after the grace; the stream is still there.
-    await eventually(() => isRefused(gateway.url), { withinMs: 10_000, what: "the end of the grace" })
+    await eventually(() => isRefused(gateway.url), { what: "the end of the grace" })
     expect(performance.now() - signalled).toBeGreaterThan(4000)
     complete()
     const text = await stream.text()
     expect(text).toEndWith(DONE)
     expect(text).not.toContain('"error"')
-    expect(await within(gateway.exited(), 3000, "the end")).toBe(0)
+    expect(await within(gateway.exited(), "the end")).toBe(0)
     expect(gateway.logged("stopped")).toHaveLength(1)
   })
 })
@@ -86,7 +86,7 @@ describe("SIGINT", () => {
     const gateway = await start()
     expect((await gateway.chat(unary)).status).toBe(200)
     gateway.signal("SIGINT")
-    expect(await within(gateway.exited(), 2000, "the end")).toBe(0)
+    expect(await within(gateway.exited(), "the end")).toBe(0)
   })
 
   test("SIGINT is handled from the moment the gateway reports that it listens", async () => {
@@ -103,10 +103,10 @@ describe("SIGINT", () => {
     const { complete } = heldStream()
     const stream = await gateway.chat(streamed)
     gateway.signal("SIGINT")
-    await eventually(() => isRefused(gateway.url), { withinMs: 2000, what: "the end of listening" })
+    await eventually(() => isRefused(gateway.url), { what: "the end of listening" })
     complete()
     expect(await stream.text()).toEndWith(DONE)
-    expect(await within(gateway.exited(), 3000, "the end")).toBe(0)
+    expect(await within(gateway.exited(), "the end")).toBe(0)
   })
 
   test("SIGINT lets the last answer of any size arrive whole", async () => {
@@ -117,11 +117,11 @@ describe("SIGINT", () => {
     const answer = gateway.chat(unary)
     const reply = await arrival.promise
     gateway.signal("SIGINT")
-    await eventually(() => isRefused(gateway.url), { withinMs: 2000, what: "the end of listening" })
+    await eventually(() => isRefused(gateway.url), { what: "the end of listening" })
     reply.json(completion(content))
     const text = await (await answer).text()
     expect(text.length).toBeGreaterThan(content.length)
-    expect(await within(gateway.exited(), 5000, "the end")).toBe(0)
+    expect(await within(gateway.exited(), "the end")).toBe(0)
   })
 
   test("SIGINT lets the last stream of a slow reader arrive whole", async () => {
@@ -138,12 +138,12 @@ describe("SIGINT", () => {
     await client.until(/data: /)
     client.stopReading()
     gateway.signal("SIGINT")
-    await eventually(() => isRefused(gateway.url), { withinMs: 2000, what: "the end of listening" })
+    await eventually(() => isRefused(gateway.url), { what: "the end of listening" })
     client.readOn()
     await client.closed
     expect(client.received.match(/"delta":\{"content"/g)).toHaveLength(count)
     expect(client.received).toEndWith("data: [DONE]\n\n\r\n0\r\n\r\n")
-    expect(await within(gateway.exited(), 5000, "the end")).toBe(0)
+    expect(await within(gateway.exited(), "the end")).toBe(0)
   })
 })
 
@@ -164,7 +164,7 @@ describe("the end of draining", () => {
       expect(text).toContain("until")
       expect(text).not.toContain("[DONE]")
     }
-    for (const reply of replies) await within(reply.closed, 1000, "the release of the upstream")
+    for (const reply of replies) await within(reply.closed, "the release of the upstream")
   })
 
   test("at the end of draining, streams with only heart-beats end in an error frame too", async () => {
@@ -191,7 +191,7 @@ describe("the end of draining", () => {
       expect(each.value.headers.get("x-should-retry")).toBeNull()
       expect(await each.value.json()).toMatchObject({ error: { code: "shutting_down" } })
     }
-    await within(reply.closed, 1000, "the release of the upstream")
+    await within(reply.closed, "the release of the upstream")
   })
 
   test("a new request on an old connection is rejected while the gateway stops", async () => {
@@ -220,7 +220,7 @@ describe("kill -9", () => {
     const { pid } = gateway
     gateway.signal("SIGKILL")
     await gateway.exited()
-    await eventually(() => !isAlive(pid), { withinMs: 3000, what: "the gateway's end" })
+    await eventually(() => !isAlive(pid), { what: "the gateway's end" })
     expect(await isRefused(gateway.url)).toBe(true)
   })
 
@@ -230,7 +230,7 @@ describe("kill -9", () => {
       const first = await start(dataDir)
       expect((await first.chat(unary)).status).toBe(200)
       process.kill(first.pid, "SIGKILL")
-      await within(first.exited(), 3000, "the launcher's end")
+      await within(first.exited(), "the launcher's end")
       const second = await start(dataDir)
       expect(second.key).toBe("")
       const headers = { authorization: `Bearer ${first.key}`, "content-type": "application/json" }
@@ -252,7 +252,7 @@ test("a second gateway on one port is refused, and the first continues", async (
   const first = await start()
   const { port } = new URL(first.url)
   const second = runCommand(["serve", "--port", port, "--data", join(first.folder, "other")], { folder: first.folder })
-  const { code, stderr } = await within(second, 5000, "the refusal")
+  const { code, stderr } = await within(second, "the refusal")
   expect([code, stderr]).toEqual([1, expect.stringContaining(`port ${port} in use`)])
   expect((await first.chat(unary)).status).toBe(200)
 })

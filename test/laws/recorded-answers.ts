@@ -7,7 +7,7 @@ import type { ClientResponseContext } from "../../src/protocols/chat-codec.ts"
 import { codecs } from "../../src/protocols.ts"
 import { decodeByteText } from "../../src/transport/json/byte-text.ts"
 import { decodeSse } from "../../src/transport/streams/sse.ts"
-import { type RecordedExchange, recordings, streamText } from "../conformance/recorded.ts"
+import { type RecordedExchange, recordings, streamText } from "../recordings/recorded.ts"
 
 export interface RecordedAnswer {
   readonly source: string

@@ -2,9 +2,9 @@
 // their errors.
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
 import { breaches } from "../../src/protocols/chat/bedrock-converse/request-rules.fixture.ts"
-import type { UpstreamProtocol } from "../matrix/axes.ts"
-import { upstreamFormats } from "../matrix/upstreams/upstream-formats.ts"
-import { brokenRules } from "../matrix/upstreams/vendor-rules.ts"
+import type { UpstreamProtocol } from "../conformance/axes.ts"
+import { upstreamFormats } from "../conformance/upstreams/upstream-formats.ts"
+import { brokenRules } from "../conformance/upstreams/vendor-rules.ts"
 
 /** The faults for which a receiver would reject a request; empty for a valid one. */
 export function ruleFaults(protocol: string, { body, model }: { body: JsonObject; model: string }): string[] {

@@ -1,6 +1,6 @@
 // Recorded answers of each protocol's own vendor, which the gateway's answers are compared with.
 import type { JsonObject } from "../../src/canonical/json.ts"
-import { recordings, streamText } from "../conformance/recorded.ts"
+import { recordings, streamText } from "../recordings/recorded.ts"
 import { dataIn, ENDPOINTS } from "./recorded-answers.ts"
 
 /** The hosts whose answers are the vendor's own. */

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
 import type { RequestEnvelope } from "../../src/protocols/contract.ts"
-import { recordings } from "../conformance/recorded.ts"
+import { recordings } from "../recordings/recorded.ts"
 import { DescriptionCheck } from "./description-check.ts"
 
 const folder = process.env.TRIVIUM_TEST_WIRE ?? "(TRIVIUM_TEST_WIRE is not set)"

@@ -185,7 +185,7 @@ for (const way of STREAMS) {
         () => undefined,
       )
       await eventually(() => books.heldNano > 0n)
-      await Bun.sleep(100)
+      await Bun.sleep(400)
       leaving.abort()
       await received
       await eventually(() => books.bills.charges.length > before, { what: "the upstream's bill" })

@@ -30,10 +30,10 @@ test.if(canLimit)("a stopping gateway writes its open charges before it ends", a
     url,
     key,
     protocol: "openai-chat",
-    model: "openai/gpt-4o-mini@first-token-ms-800",
+    model: "openai/gpt-4o-mini@first-token-ms-4000",
     stream: false,
   })
-  await Bun.sleep(400)
+  await Bun.sleep(1500)
   limitFiles(pid, NOTHING_FITS)
   const { cost } = await answer
   liftLimit(pid)

@@ -49,7 +49,7 @@ export class MoneyFixture {
       receipt = await this.look(id)
       return receipt !== undefined
     }
-    await eventually(isThere, { withinMs: 8000, what: `the receipt ${id}` })
+    await eventually(isThere, { what: `the receipt ${id}` })
     return receipt as BookedReceipt
   }
 

@@ -81,7 +81,7 @@ type RunPhases = (day: BadDay, lengths: PhaseLengths) => Promise<ProofFigure[]>
 
 const down: RunPhases = async (day, lengths) => {
   const calls = await day.callsOnceOut(DOWN, lengths)
-  const out = { what: "down: calls to it after 2 s", seen: calls, atMost: 0.5, unit: "%" }
+  const out = { what: "down: calls to it after 2 s", seen: calls, atMost: 0.5, unit: "%", needsQuiet: true } as const
   // It is left alone for longer than a short form takes.
   if (lengths === SHORT) return [out]
   return [out, { what: "back after", seen: (await day.backAfter()) ?? Number.NaN, atMost: BACK_MS, unit: "ms" }]
@@ -89,11 +89,13 @@ const down: RunPhases = async (day, lengths) => {
 
 const slow: RunPhases = async (day, lengths) => {
   const calls = await day.callsOnceOut(SLOW, lengths, "latency")
-  return [{ what: "slow, routing by latency: calls to it after 2 s", seen: calls, atMost: 5, unit: "%" }]
+  return [
+    { what: "slow, routing by latency: calls to it after 2 s", seen: calls, atMost: 5, unit: "%", needsQuiet: true },
+  ]
 }
 
 const erring: RunPhases = async (day, lengths) => {
-  return [{ what: "failing in 30 %: calls to it", seen: await day.erring(lengths), atLeast: 20 }]
+  return [{ what: "failing in 30 %: calls to it", seen: await day.erring(lengths), atLeast: 20, needsQuiet: true }]
 }
 
 /** On a gateway of its own: what is known of one bad day is not to help on the next. */

@@ -139,7 +139,7 @@ async function endings(cases: readonly BrokenStreamCase[], gateways: PerHost<Str
         (text): StreamOutcome => (text === TEXT ? "whole" : "truncated"),
         (): StreamOutcome => "raised",
       )
-      return within(ended, PATIENCE_MS).catch((): StreamOutcome => "hung")
+      return within(ended, "the end", PATIENCE_MS).catch((): StreamOutcome => "hung")
     },
   })
 }

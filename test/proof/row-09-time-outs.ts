@@ -10,6 +10,8 @@ import { ask, dialectAt, WIRE_DIALECTS, type WireDialect } from "./wire-dialects
 
 /** The tolerance for an error and for the release of a socket. */
 const SLACK_MS = 500
+/** After so long a socket counts as not freed. */
+const RELEASED_MS = 5000
 /** Clocks are read in two places. */
 const EARLY_MS = 50
 const DRIP_MS = 40
@@ -159,7 +161,7 @@ class StallingHost {
     const from = stall.countsFrom === "question" ? sentAt : (this.silentSince[number] ?? Number.NaN)
     const closed = this.replies[number]?.closed
     const freed = closed
-      ? await within(closed, SLACK_MS).then(
+      ? await within(closed, "the release", RELEASED_MS).then(
           () => true,
           () => false,
         )
@@ -212,7 +214,7 @@ export const timeOuts: ProofRow = {
     try {
       const seen = await scaledOutcomes(host, text)
       if (!short) seen.push(await defaultOutcomes(host, text))
-      await eventually(() => full.callers === 0, { withinMs: SLACK_MS }).catch(() => {})
+      await eventually(() => full.callers === 0, { withinMs: RELEASED_MS }).catch(() => {})
       const outcomes = seen.flatMap((each) => each.outcomes)
       for (const { stall, dialect, lateMs, reported, freed } of outcomes) {
         if (reported && freed && lateMs <= SLACK_MS && lateMs >= -EARLY_MS) continue

@@ -142,7 +142,7 @@ export const slowReaders: ProofRow = {
       let cutSeconds = Number.NaN
       const { grownMb, waits } = await watch(gateway, async () => {
         readers = await Promise.all(Array.from({ length: count }, () => askAndStop(gateway)))
-        await eventually(() => host.open === count, { withinMs: 10_000, what: "a stream for each reader" })
+        await eventually(() => host.open === count, { what: "a stream for each reader" })
         own = await held(host, gateway.url, count)
         if (!short) cutSeconds = await secondsUntilCut(host, { readers, since: began, withinMs: 90_000 })
       })

@@ -10,7 +10,7 @@ import type { ProofRow } from "./row.ts"
 import { runConcurrently } from "./run-concurrently.ts"
 
 /** A connection that is still open then was not closed. */
-const CLOSED_WITHIN_MS = 13_000
+const CLOSED_WITHIN_MS = 25_000
 const AT_ONCE = 32
 
 interface CorpusResult {
@@ -60,7 +60,7 @@ function isOneRefusal(seen: CorpusResult | undefined): boolean {
 async function put(url: string, { bytes }: RawCase): Promise<CorpusResult> {
   const client = await RawClient.connect(url)
   await client.send(Buffer.from(bytes, "latin1"))
-  const closed = await within(client.closed, CLOSED_WITHIN_MS).then(
+  const closed = await within(client.closed, "the end", CLOSED_WITHIN_MS).then(
     () => true,
     () => false,
   )

@@ -93,7 +93,7 @@ export const fuzz: ProofRow = {
       const { waits, loop } = await watch(gateway, () => run.run(short ? SHORT_MS : LONG_MS))
       print(`${run.cases} cases of seed ${seed}; TRIVIUM_FUZZ_SEED=${seed} repeats them, except for the keys`)
       return [
-        { what: "cases", seen: run.cases, atLeast: short ? 500 : 10_000 },
+        { what: "cases", seen: run.cases, atLeast: short ? 500 : 10_000, needsQuiet: true },
         { what: "crashes, logged faults and answers with an internal error", seen: run.failures, atMost: 0 },
         { what: "longest wait of a small request meanwhile", seen: Math.max(...waits), atMost: 150, unit: "ms" },
         loopFigure(loop),

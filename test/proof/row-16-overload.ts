@@ -138,6 +138,7 @@ export const overload: ProofRow = {
           seen: leastShare(even),
           atLeast: 20,
           unit: "%",
+          needsQuiet: true,
         },
         ...greedyFigures(greedy),
         {
@@ -190,12 +191,13 @@ function greedyFigures(greedy: readonly OverloadAnswer[]): ProofFigure[] {
   const modest = greedy.filter(({ key }) => key > 0)
   const answered = (modest.filter(isAnswered).length / modest.length) * 100
   return [
-    { what: "requests of other keys next to a greedy one", seen: modest.length, atLeast: 20 },
-    { what: "of these, answered", seen: answered, atLeast: 90, unit: "%" },
+    { what: "requests of other keys next to a greedy one", seen: modest.length, atLeast: 20, needsQuiet: true },
+    { what: "of these, answered", seen: answered, atLeast: 90, unit: "%", needsQuiet: true },
     {
       what: "of the greedy key's, answered",
       seen: greedy.filter((each) => each.key === 0 && isAnswered(each)).length,
       atLeast: 50,
+      needsQuiet: true,
     },
   ]
 }

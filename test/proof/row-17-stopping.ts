@@ -264,9 +264,15 @@ export const stopping: ProofRow = {
           seen: gateways.codes.filter((code) => code === 0).length,
           atLeast: lifetimes.lifetimesMs.length,
         },
-        { what: "reloads", seen: (reloads + rejected) / seconds, atLeast: short ? 3 : 10, unit: "a second" },
-        { what: "of these, refused as invalid", seen: rejected, atLeast: short ? 1 : 20 },
-        { what: "requests accepted", seen: answers, atLeast: short ? 40 : 3000 },
+        {
+          what: "reloads",
+          seen: (reloads + rejected) / seconds,
+          atLeast: short ? 3 : 10,
+          unit: "a second",
+          needsQuiet: true,
+        },
+        { what: "of these, refused as invalid", seen: rejected, atLeast: short ? 1 : 20, needsQuiet: true },
+        { what: "requests accepted", seen: answers, atLeast: short ? 40 : 3000, needsQuiet: true },
         ...figures(evidence, print),
         ...(short
           ? []

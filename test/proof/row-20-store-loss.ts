@@ -92,8 +92,8 @@ function clientFigures(evidence: readonly InvariantEvidence[]): ProofFigure[] {
 function underWayFigures(seen: LossSeen, evidence: readonly InvariantEvidence[]): ProofFigure[] {
   const recovered = evidence.flatMap(({ books }) => books.entries).filter(({ kind }) => kind === "recovered")
   return [
-    { what: "answers under way that arrived whole", seen: seen.delivered, atLeast: seen.outages },
-    { what: "of these, while the store was down", seen: seen.deliveredMeanwhile, atLeast: 1 },
+    { what: "answers under way that arrived whole", seen: seen.delivered, atLeast: seen.outages, needsQuiet: true },
+    { what: "of these, while the store was down", seen: seen.deliveredMeanwhile, atLeast: 1, needsQuiet: true },
     { what: "answers under way that did not arrive", seen: seen.undelivered, atMost: 0 },
     { what: "the longest time until all charges were settled", seen: seen.settledMs, atMost: RESUMES_MS, unit: "ms" },
     { what: "holds that only a restart would have ended", seen: recovered.length, atMost: 0 },

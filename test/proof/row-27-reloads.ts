@@ -126,9 +126,14 @@ export const reloads: ProofRow = {
       print(`${written} contents written, ${reloaded} loaded, ${rejected} refused`)
       for (const each of answers.others.slice(0, 5)) print(each)
       return [
-        { what: "contents loaded", seen: reloaded, atLeast: short ? 2 : 20 },
-        { what: "contents and files refused", seen: rejected, atLeast: short ? 1 : 10 },
-        { what: "requests answered by their provider", seen: answers.served, atLeast: short ? 100 : 5000 },
+        { what: "contents loaded", seen: reloaded, atLeast: short ? 2 : 20, needsQuiet: true },
+        { what: "contents and files refused", seen: rejected, atLeast: short ? 1 : 10, needsQuiet: true },
+        {
+          what: "requests answered by their provider",
+          seen: answers.served,
+          atLeast: short ? 100 : 5000,
+          needsQuiet: true,
+        },
         { what: "requests answered otherwise", seen: answers.others.length, atMost: 0 },
         { what: "whether the last content took effect", seen: Number(holds), atLeast: 1 },
       ]

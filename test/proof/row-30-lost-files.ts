@@ -111,7 +111,7 @@ class LostFiles {
     const before = () => statSync(join(this.left, "trivium.db-marker")).mtimeMs
     const since = before()
     await this.call(gateway)
-    await eventually(() => before() > since, { withinMs: 10_000, what: "the marker" })
+    await eventually(() => before() > since, { what: "the marker" })
     await killGateway(gateway)
   }
 

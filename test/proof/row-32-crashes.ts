@@ -113,7 +113,7 @@ export const crashes: ProofRow = {
       print(`${run.failedConnections} failed connections`)
       return [
         { what: "crashes after which the gateway was restarted", seen: run.broughtBack, atLeast: kills },
-        { what: "requests answered whole", seen: run.answered.length, atLeast: short ? 30 : 500 },
+        { what: "requests answered whole", seen: run.answered.length, atLeast: short ? 30 : 500, needsQuiet: true },
         { what: "answers that were neither whole nor a failed connection", seen: run.odd.length, atMost: 0 },
         { what: "whole answers not settled in the ledger", seen: unbooked.length, atMost: 0 },
         { what: "problems that the ledger's own verification finds", seen: problems.length, atMost: 0 },

@@ -25,12 +25,12 @@ const PAUSE_MS = 50
 const REQUESTS_PER_OUTAGE = 1000
 /** Requests that are under way when the store fails, and after how long they are answered. */
 const LASTING = 12
-const LASTING_MS = 400
+const LASTING_MS = 1200
 const PROBES_PER_OUTAGE = 40
 /** The interval at which a client retries until it is admitted. */
 const PROBE_MS = 250
 /** Until the loss shows, and until all is well again: far more than is allowed for either. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 60_000
 
 export interface StoreOutage {
   readonly lastsMs: number

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
-import { recorded, recordings, wholeText } from "../conformance/recorded.ts"
 import { HI } from "../end-to-end/client-versions.ts"
+import { recorded, recordings, wholeText } from "../recordings/recorded.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { rejectionOf } from "../stage/rejection-of.ts"
 import { responseWords } from "../stage/responses-wire.ts"

@@ -66,7 +66,7 @@ export async function answersWith(status: number, call: () => Promise<Response>)
     last = await call()
     return last.status === status
   }
-  await eventually(holds, { withinMs: 20_000, what: `an answer with status ${status}` })
+  await eventually(holds, { what: `an answer with status ${status}` })
   if (!last) throw new Error("nothing was called")
   return last
 }

@@ -1,9 +1,12 @@
-// Polls for a condition that has no event.
+// Waits for what a test expects to happen.
 
-/** Resolves as soon as `holds` does; an Error after `withinMs`. */
+/** How long a test waits before it gives up. It finds what never happens; it is no bound on how soon it must. */
+const PATIENCE_MS = 20_000
+
+/** Polls for a condition that has no event: resolves as soon as `holds` does, an Error after `withinMs`. */
 export async function eventually(
   holds: () => boolean | Promise<boolean>,
-  { withinMs = 5000, what = "it" }: { withinMs?: number; what?: string } = {},
+  { withinMs = PATIENCE_MS, what = "it" }: { withinMs?: number; what?: string } = {},
 ): Promise<void> {
   const end = performance.now() + withinMs
   while (!(await holds())) {
@@ -13,7 +16,7 @@ export async function eventually(
 }
 
 /** The value of `promise`; an Error after `withinMs`. */
-export async function within<T>(promise: Promise<T>, withinMs: number, what = "it"): Promise<T> {
+export async function within<T>(promise: Promise<T>, what: string, withinMs = PATIENCE_MS): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`${what} did not happen within ${withinMs} ms`)), withinMs)

@@ -288,9 +288,7 @@ describe("a gateway with another tracing configuration", () => {
         expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
         for (const answer of answers) await answer.text()
       }
-      const began = performance.now()
       await serving.stop()
-      expect(performance.now() - began).toBeLessThan(4000)
       const families = parseExposition(serving.gateway.metrics.expose())
       const lost = families.get("trivium_trace_spans_total")?.samples.map(({ value }) => value) ?? []
       expect(lost.reduce((sum, each) => sum + each, 0)).toBe(800)

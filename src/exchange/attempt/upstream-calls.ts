@@ -2,6 +2,7 @@
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import { Abort } from "../../transport/abort.ts"
 import { CompactSet } from "../../transport/event-loop/compact-set.ts"
+import { systemClock, type TimerClock } from "../../transport/event-loop/timer-clock.ts"
 import { ClientGoneError } from "../client-gone-error.ts"
 
 /** Interval at which departed clients and timed-out calls are detected. */
@@ -16,7 +17,6 @@ export interface WaitingClient {
 export class UpstreamCall {
   place = -1
   readonly abort = new Abort()
-  readonly startedAt = performance.now()
   /** Since when we have been waiting for the upstream's next bytes; 0 while we are not, as when the client is slow. */
   waitingSince = 0
   /** How long such a wait may last. */
@@ -28,17 +28,20 @@ export class UpstreamCall {
     readonly client: WaitingClient,
     readonly url: string,
     readonly limitMs: number,
+    readonly startedAt: number,
   ) {}
 }
 
 export class UpstreamCalls {
   private readonly calls = new CompactSet<UpstreamCall>()
-  private timer: ReturnType<typeof setInterval> | undefined
+  private endTimer: (() => void) | undefined
+
+  constructor(private readonly clock: TimerClock = systemClock) {}
 
   begin(client: WaitingClient, { url, limitMs }: { url: string; limitMs: number }): UpstreamCall {
-    const call = new UpstreamCall(client, url, limitMs)
+    const call = new UpstreamCall(client, url, limitMs, this.clock.now())
     this.calls.enter(call)
-    this.timer ??= setInterval(() => this.sweep(), SWEEP_MS)
+    this.endTimer ??= this.clock.repeat(SWEEP_MS, () => this.sweep())
     return call
   }
 
@@ -67,11 +70,11 @@ export class UpstreamCalls {
   }
 
   private sweep(): void {
-    const now = performance.now()
+    const now = this.clock.now()
     this.calls.each((call) => this.check(call, now))
     if (this.calls.size > 0) return
-    clearInterval(this.timer)
-    this.timer = undefined
+    this.endTimer?.()
+    this.endTimer = undefined
   }
 
   private check(call: UpstreamCall, now: number): void {

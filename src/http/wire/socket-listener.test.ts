@@ -114,6 +114,7 @@ test("a stream that fails is sent without its end", async () => {
   const failing = { ...body, pull: () => (pulls++ === 0 ? pull() : Promise.reject(new Error("upstream"))) }
   const { listener, socket, seen } = await start(() => new ClientResponse(failing, 200))
   socket.write(GET)
+  await until(() => seen.text.endsWith("\r\n3\r\none\r\n"))
   await until(() => listener.size === 0)
   expect(seen.text).toEndWith("\r\n3\r\none\r\n")
 })
@@ -121,6 +122,7 @@ test("a stream that fails is sent without its end", async () => {
 test("a handler that fails is reported and closes only its own client's connection", async () => {
   const { listener, socket, faults } = await start(() => Promise.reject(new Error("odd")))
   socket.write(GET)
+  await until(() => faults.length === 1)
   await until(() => listener.size === 0)
   expect(faults).toHaveLength(1)
   const thrown = await start(() => {

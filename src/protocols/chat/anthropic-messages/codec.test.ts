@@ -1,7 +1,7 @@
 // Properties of the codec, over this repository's requests and over recorded exchanges.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { recorded, recordings, streamText } from "../../../../test/conformance/recorded.ts"
+import { recorded, recordings, streamText } from "../../../../test/recordings/recorded.ts"
 import { assembleResponse } from "../../../canonical/chat/assemble-response.ts"
 import type { ChatResponse } from "../../../canonical/chat/chat-response.ts"
 import type { ContentPart } from "../../../canonical/chat/content-part.ts"

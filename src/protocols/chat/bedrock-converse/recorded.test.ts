@@ -1,7 +1,7 @@
 // Recorded exchanges with the vendor through the codec, if available.
 import { describe, expect } from "bun:test"
 import { Buffer } from "node:buffer"
-import { type RecordedExchange, recorded, recordings } from "../../../../test/conformance/recorded.ts"
+import { type RecordedExchange, recorded, recordings } from "../../../../test/recordings/recorded.ts"
 import { assembleResponse } from "../../../canonical/chat/assemble-response.ts"
 import type { ChatResponse } from "../../../canonical/chat/chat-response.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"

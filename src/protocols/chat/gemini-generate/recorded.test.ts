@@ -1,7 +1,7 @@
 // Recorded exchanges with the vendor through the codec, if available.
 import { describe, expect } from "bun:test"
 import { isDeepStrictEqual } from "node:util"
-import { recorded, recordings, streamText, wholeText } from "../../../../test/conformance/recorded.ts"
+import { recorded, recordings, streamText, wholeText } from "../../../../test/recordings/recorded.ts"
 import { assembleResponse } from "../../../canonical/chat/assemble-response.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { breaches, client, decoded, decodedStream, decoding, plain, upstream, written } from "./codec.fixture.ts"

@@ -1,7 +1,7 @@
 // L1: decoded and encoded to the same protocol, a request is the same, whatever is in it.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { recorded, recordings } from "../../../../test/conformance/recorded.ts"
+import { recorded, recordings } from "../../../../test/recordings/recorded.ts"
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import { ENVELOPE, roundTrip, withoutNulls } from "./codec.fixture.ts"

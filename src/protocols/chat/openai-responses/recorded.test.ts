@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { recorded, recordings, streamText } from "../../../../test/conformance/recorded.ts"
+import { recorded, recordings, streamText } from "../../../../test/recordings/recorded.ts"
 import { assembleResponse } from "../../../canonical/chat/assemble-response.ts"
 import type { ChatResponse } from "../../../canonical/chat/chat-response.ts"
 import type { ContentPart } from "../../../canonical/chat/content-part.ts"

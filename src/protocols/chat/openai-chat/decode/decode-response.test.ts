@@ -1,7 +1,7 @@
 // Decoding hosts' responses, whole and streamed alike.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { recorded, recordings, streamText } from "../../../../../test/conformance/recorded.ts"
+import { recorded, recordings, streamText } from "../../../../../test/recordings/recorded.ts"
 import { assembleResponse } from "../../../../canonical/chat/assemble-response.ts"
 import type { ChatResponse } from "../../../../canonical/chat/chat-response.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
 import { CLIENTS, FEATURE_NAMES, isSupportedBy, type MatrixFeature, UPSTREAMS } from "./axes.ts"
-import { allCells, type CellResult, runCell } from "./matrix.ts"
 import { conformancePage, PAGE } from "./page.ts"
 import { refusalOf, unlawfulRefusals } from "./refusals.ts"
+import { allCells, type CellResult, runCell } from "./run-cell.ts"
 import { type MatrixStage, startStage } from "./stage.ts"
 import { type GatewayTampering, startUnfaithfulStage, type UnfaithfulStage } from "./unfaithful-gateway.ts"
 

@@ -5,8 +5,8 @@ import { parseArgs } from "node:util"
 import { type CellName, CLIENTS, FEATURE_NAMES, modelOf, UPSTREAMS, type UpstreamProtocol } from "./axes.ts"
 import type { GatewayAddress } from "./clients/client.ts"
 import { CREDENTIAL, SERVED } from "./gateway-config.ts"
-import { allCells, type CellResult, runCell } from "./matrix.ts"
 import { conformancePage, PAGE } from "./page.ts"
+import { allCells, type CellResult, runCell } from "./run-cell.ts"
 import { addressesAt, type MatrixStage, startHosts, startStage, stopHosts } from "./stage.ts"
 
 const USAGE = `npm run conformance -- [--client PROTOCOL]… [--upstream PROTOCOL]… [--feature NAME]…

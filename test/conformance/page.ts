@@ -1,7 +1,7 @@
 // docs/conformance.md: the whole matrix, a table for each client protocol.
 import { readFileSync } from "node:fs"
 import { CLIENTS, type ClientProtocol, FEATURE_NAMES, isSupportedBy, UPSTREAMS } from "./axes.ts"
-import type { CellResult } from "./matrix.ts"
+import type { CellResult } from "./run-cell.ts"
 
 export const PAGE = new URL("../../docs/conformance.md", import.meta.url)
 
