@@ -100,7 +100,7 @@ function watched(table: LedgerTable) {
     folds.longestUs = Math.max(folds.longestUs, user + system)
     return more
   }
-  return { folds, table: { ...table, fold: watch(table.flush), tidy: watch(table.compact) } }
+  return { folds, table: { ...table, flush: watch(table.flush), compact: watch(table.compact) } }
 }
 
 const emptyLedger: LedgerUnderTest = {

@@ -8,11 +8,12 @@ import { idempotencyTable } from "./idempotency-table.ts"
 import { keyTable } from "./key-table.ts"
 import { ChainMarks, chainText } from "./ledger/journal-chain.ts"
 import { ledgerTable } from "./ledger/ledger-table.ts"
-import { migrations } from "./migrations.ts"
+import { INITIAL_VERSION, migrations } from "./migrations.ts"
 import { responseTable } from "./response-table.ts"
 import { secretMarks } from "./secret-marks.ts"
 import { describeLoss, describeMissingDatabase, refuseLoss } from "./store-loss.ts"
 import { readMarker, StoreMarker, type StorePosition } from "./store-marker.ts"
+import { takeOverStore } from "./take-over-store.ts"
 import { tenantTable } from "./tenant-table.ts"
 
 interface OpenSqliteOptions {
@@ -139,16 +140,25 @@ function openLocked(path: string): Database {
 
 function migrate(database: Database, path: string): void {
   const found = Number(database.query<{ user_version: bigint }, []>("PRAGMA user_version").get()?.user_version ?? 0)
-  if (found > migrations.length) {
+  if (found >= INITIAL_VERSION + migrations.length) {
     throw new StoreError(`The store ${path} was written by a newer Trivium (schema ${found}). Run that version.`)
   }
-  for (const [index, migration] of migrations.entries()) {
-    if (index < found) continue
-    database.transaction(() => {
-      database.run(migration)
-      database.run(`PRAGMA user_version = ${index + 1}`)
-    })()
+  let version = found
+  if (found > 0 && found < INITIAL_VERSION) {
+    version = INITIAL_VERSION
+    changeSchema(database, { version, change: () => takeOverStore(database, found) })
   }
+  for (const [index, migration] of migrations.entries()) {
+    const next = INITIAL_VERSION + index
+    if (next > version) changeSchema(database, { version: next, change: () => void database.run(migration) })
+  }
+}
+
+function changeSchema(database: Database, { version, change }: { readonly version: number; change(): void }): void {
+  database.transaction(() => {
+    change()
+    database.run(`PRAGMA user_version = ${version}`)
+  })()
 }
 
 function makeFolder(folder: string): void {

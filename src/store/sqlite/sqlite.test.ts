@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { KeyRow } from "../contract.ts"
-import { migrations } from "./migrations.ts"
+import { INITIAL_VERSION, migrations } from "./migrations.ts"
 import { openSqlite } from "./open-sqlite.ts"
 
 let folder: string
@@ -74,7 +74,7 @@ test("a second process cannot open the store, and the error says why", () => {
 test("a store of a newer version is not opened or changed", () => {
   openSqlite(path).close()
   const database = new Database(path)
-  database.run(`PRAGMA user_version = ${migrations.length + 1}`)
+  database.run(`PRAGMA user_version = ${INITIAL_VERSION + migrations.length}`)
   database.close()
   expect(() => openSqlite(path)).toThrow("newer Trivium")
 })

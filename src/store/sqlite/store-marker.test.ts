@@ -12,8 +12,8 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { earlierMigrations } from "../../../test/store/earlier-migrations.ts"
 import type { EntryRow, KeyRow, Store } from "../contract.ts"
-import { migrations } from "./migrations.ts"
 import { openSqlite } from "./open-sqlite.ts"
 
 let folder: string
@@ -95,7 +95,7 @@ describe("a store that matches its marker", () => {
 
   test("a store from before there were markers is opened, and gets one", () => {
     const database = new Database(path)
-    for (const step of migrations.slice(0, 11)) database.run(step)
+    for (const step of earlierMigrations.slice(0, 11)) database.run(step)
     database.run("PRAGMA user_version = 11")
     database.close()
     openSqlite(path).close()

@@ -1,11 +1,12 @@
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, expect, test } from "bun:test"
-import { mkdtempSync, rmSync } from "node:fs"
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { EntryRow } from "../contract.ts"
-import { migrations } from "./migrations.ts"
-import { openSqlite } from "./open-sqlite.ts"
+import type { EntryRow } from "../../src/store/contract.ts"
+import { INITIAL_VERSION } from "../../src/store/sqlite/migrations.ts"
+import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
+import { earlierMigrations } from "./earlier-migrations.ts"
 
 let folder: string
 let path: string
@@ -15,13 +16,99 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** A store of an earlier version: the first `steps` migrations, and then the given writes. */
-function createOlderStore(steps: number, write: (database: Database) => void): void {
-  const database = new Database(path)
-  for (const step of migrations.slice(0, steps)) database.run(step)
-  database.run(`PRAGMA user_version = ${steps}`)
-  write(database)
+/** Runs the migrations after `from`, up to `to`, with writes after some of them. */
+function runEarlierMigrations(file: string, { from = 0, to, writes = {} }: EarlierRun): void {
+  const database = new Database(file)
+  // Each statement would otherwise wait for the disk.
+  database.run("PRAGMA synchronous = OFF")
+  database.transaction(() => {
+    for (const [index, step] of earlierMigrations.slice(0, to).entries()) {
+      if (index < from) continue
+      database.run(step)
+      writes[index + 1]?.(database)
+    }
+    database.run(`PRAGMA user_version = ${to}`)
+  })()
   database.close()
+}
+
+type WritesByVersion = Readonly<Record<number, (database: Database) => unknown>>
+
+interface EarlierRun {
+  readonly from?: number
+  readonly to: number
+  readonly writes?: WritesByVersion
+}
+
+/** A store of an earlier version, with the given writes. */
+function createOlderStore(version: number, write: (database: Database) => unknown = () => {}): void {
+  runEarlierMigrations(path, { to: version, writes: { [version]: write } })
+}
+
+/** Every object of the schema and every row, of tables and views. */
+function readStore(file: string) {
+  const database = new Database(file, { readonly: true, safeIntegers: true })
+  const objects = database
+    .query<{ type: string; name: string; sql: string | null }, []>("SELECT type, name, sql FROM sqlite_master")
+    .all()
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+  // An added column is written into the statement without the line breaks of the others.
+  const schema = objects.map(({ type, name, sql }) => ({ type, name, sql: sql?.replace(/\s+/g, "") }))
+  const named = objects.filter(({ type }) => type === "table" || type === "view")
+  const rows = Object.fromEntries(named.map(({ name }) => [name, database.query(`SELECT * FROM ${name}`).all()]))
+  const version = database.query("PRAGMA user_version").get()
+  database.close()
+  return { schema, rows, version }
+}
+
+const EARLIER_VERSIONS = earlierMigrations.map((_, index) => index + 1)
+
+test("the initial schema has the version of the last migration that it replaces", () => {
+  expect(INITIAL_VERSION).toBe(earlierMigrations.length)
+})
+
+test.each(EARLIER_VERSIONS)("an empty store of version %d is taken over as a new store is made", (version) => {
+  createOlderStore(version)
+  openSqlite(path).close()
+  const fresh = join(folder, "fresh.db")
+  openSqlite(fresh).close()
+  expect(readStore(path)).toEqual(readStore(fresh))
+})
+
+test.each(EARLIER_VERSIONS)(
+  "a store of version %d keeps the rows that the earlier migrations would keep",
+  (version) => {
+    runEarlierMigrations(path, { to: version, writes: ROWS_SINCE })
+    const migrated = join(folder, "migrated.db")
+    copyFileSync(path, migrated)
+    runEarlierMigrations(migrated, { from: version, to: earlierMigrations.length })
+    openSqlite(path).close()
+    const [taken, expected] = [readStore(path), readStore(migrated)]
+    expect(taken).toEqual(expected)
+    expect(taken.rows.keys).toHaveLength(1)
+    expect(taken.rows.entries).toHaveLength(version < 5 ? 0 : 5)
+  },
+)
+
+test("a journal whose receipts were all dropped is taken over as the earlier migrations would", () => {
+  const writes = { ...ROWS_SINCE, 9: (database: Database) => database.run("DELETE FROM receipt_groups") }
+  runEarlierMigrations(path, { to: 9, writes })
+  const migrated = join(folder, "migrated.db")
+  copyFileSync(path, migrated)
+  runEarlierMigrations(migrated, { from: 9, to: earlierMigrations.length })
+  openSqlite(path).close()
+  expect(readStore(path)).toEqual(readStore(migrated))
+})
+
+/** The rows that a store of these versions begins to have. */
+const ROWS_SINCE: WritesByVersion = {
+  1: (database) =>
+    database.run("INSERT INTO keys VALUES ('key_1', 'a', 'default', 'h', '…1', NULL, 1, NULL, NULL, NULL, NULL)"),
+  2: (database) => database.run("INSERT INTO credentials VALUES ('openai', 'https://api.openai.com', 'sealed', 3)"),
+  4: (database) => database.run("INSERT INTO tenants (name, created_at, strict, budget_day) VALUES ('acme', 1, 1, 7)"),
+  5: writeJournal,
+  6: writeRepeats,
+  8: (database) => database.run("INSERT INTO responses VALUES (1, 'acme', 'resp_1', 5, 3, x'010203')"),
 }
 
 const BEFORE_JOURNAL_WITH_FACTS = 9
@@ -151,15 +238,16 @@ test("the migrated file has a row for each entry, receipt and hold", () => {
 
 const BEFORE_SHARES = 12
 
+/** Four repeatable requests, three of them with a stored answer. */
+function writeRepeats(database: Database): void {
+  for (const id of [1, 2, 3, 4])
+    database.query("INSERT INTO repeats VALUES (?, ?, 'body', 'r', 7)").run(id, `hash-${id}`)
+  for (const id of [1, 2, 4])
+    database.query("INSERT INTO repeat_answers VALUES (?, 200, 'text/plain', ?, ?)").run(id, id * 10, Buffer.alloc(10))
+}
+
 test("stored idempotent answers are migrated without a tenant and evicted like a tenant's", () => {
-  createOlderStore(BEFORE_SHARES, (database) => {
-    for (const id of [1, 2, 3, 4])
-      database.query("INSERT INTO repeats VALUES (?, ?, 'body', 'r', 7)").run(id, `hash-${id}`)
-    for (const id of [1, 2, 4])
-      database
-        .query("INSERT INTO repeat_answers VALUES (?, 200, 'text/plain', ?, ?)")
-        .run(id, id * 10, Buffer.alloc(10))
-  })
+  createOlderStore(BEFORE_SHARES, writeRepeats)
   const { idempotency, close } = openSqlite(path)
   const left = () => [1, 2, 3, 4].map((id) => idempotency.findAnswer(`hash-${id}`)?.sealed.length ?? 0)
   expect(idempotency.find("hash-1")).toEqual({ hash: "hash-1", bodyHash: "body", requestId: "r", at: 7, tenant: "" })
@@ -171,5 +259,17 @@ test("stored idempotent answers are migrated without a tenant and evicted like a
   idempotency.keepWithin({ ofTenant: many, ofAll: { rows: 3, answerBytes: 20 } }, "acme")
   expect([left(), idempotency.find("hash-2")]).toEqual([[0, 0, 0, 10], undefined])
   expect(idempotency.find("new")?.tenant).toBe("acme")
+  close()
+})
+
+test("a key from before keys had limits has none", () => {
+  createOlderStore(3, (database) =>
+    database.run("INSERT INTO keys VALUES ('key_1', 'a', 'default', 'h', '…1', NULL, 1, NULL, NULL, NULL, NULL, 1)"),
+  )
+  const { keys, close } = openSqlite(path)
+  expect(keys.findById("key_1")).toMatchObject({
+    ...{ strict: true, addresses: null, protocols: null, requestsPerMinute: null, keepAnswers: false },
+    ...{ ownBalance: false, budgets: {} },
+  })
   close()
 })
