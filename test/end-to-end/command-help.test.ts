@@ -42,7 +42,9 @@ describe("the command line", () => {
     const { code, stdout } = await run("config", "schema")
     const { properties } = JSON.parse(stdout)
     expect([code, Object.keys(properties).slice(0, 3)]).toEqual([0, ["server", "admin", "store"]])
-    expect(properties.providers.anyOf[0].additionalProperties.anyOf[0].properties.type.anyOf[0].enum).toContain("openai")
+    expect(properties.providers.anyOf[0].additionalProperties.anyOf[0].properties.type.anyOf[0].enum).toContain(
+      "openai",
+    )
   })
 })
 
