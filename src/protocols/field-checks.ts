@@ -29,10 +29,6 @@ export const nonEmptyString = schemas.nonEmptyString.read
 export const boolean = schemas.boolean.read
 export const object = schemas.anyObject.read
 
-export function number(bounds: { min: number; max: number }): FieldCheck<number> {
-  return schemas.number(bounds).read
-}
-
 export function integer(bounds: { min: number }): FieldCheck<number> {
   return schemas.integer(bounds).read
 }

@@ -38,6 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Modules that others import only through their contract, and the files of that contract. */
 const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   protocols: [
+    "protocols/body-schemas.ts",
     "protocols/contract.ts",
     "protocols/chat-codec.ts",
     "protocols/embedding-codec.ts",

@@ -37,6 +37,15 @@ describe("the command line", () => {
     expect(spawnSync("bash", ["-c", script], { encoding: "utf8" }).stdout.trim()).toBe("rotate")
     expect((await run("completion", "fish")).stdout).toContain("-l models")
   })
+
+  test("`config schema` prints the JSON Schema of the configuration file", async () => {
+    const { code, stdout } = await run("config", "schema")
+    const { properties } = JSON.parse(stdout)
+    expect([code, Object.keys(properties).slice(0, 3)]).toEqual([0, ["server", "admin", "store"]])
+    expect(properties.providers.anyOf[0].additionalProperties.anyOf[0].properties.type.anyOf[0].enum).toContain(
+      "openai",
+    )
+  })
 })
 
 describe("starting the gateway", () => {

@@ -1,5 +1,6 @@
 // The bodies of Anthropic's messages interface, as far as they are checked.
 import type { JsonObject } from "../../canonical/json.ts"
+import { messagesMembers } from "../../protocols/body-schemas.ts"
 import { fallbackLists, withModelName } from "./routing-schema.ts"
 import {
   about,
@@ -7,12 +8,11 @@ import {
   anything,
   filledText,
   flag,
-  integerFrom,
   listOf,
-  numberWithin,
   objectOf,
   oneOf,
   reference,
+  schemasOf,
   text,
   texts,
 } from "./schema-builders.ts"
@@ -52,15 +52,14 @@ const tool: JsonObject = {
   ],
 }
 
+const { max_tokens, ...sampling } = schemasOf(messagesMembers)
 const required = {
   model: about("`<provider>/<model-name>` from the list of models, or an alias.", filledText),
   messages: listOf(objectOf({ required: { role, content } }), { minItems: 1 }),
 }
 const optional = {
   system: content,
-  temperature: numberWithin(0, 1),
-  top_p: numberWithin(0, 1),
-  top_k: integerFrom(0),
+  ...sampling,
   stop_sequences: texts,
   tools: listOf(tool),
   tool_choice: {
@@ -81,7 +80,7 @@ const stream = about("Stream the response as server-sent events.", flag)
 
 export const messagesBody = withModelName(
   objectOf({
-    required: { ...required, max_tokens: integerFrom(1) },
+    required: { ...required, max_tokens },
     optional: { ...optional, stream },
   }),
 )

@@ -1,15 +1,16 @@
 // The bodies of Google's content generation, as far as they are checked. Every member is also taken in snake case.
 import type { JsonObject } from "../../canonical/json.ts"
+import { generateMembers } from "../../protocols/body-schemas.ts"
 import { fallbackLists } from "./routing-schema.ts"
 import {
   about,
   filledText,
   integerFrom,
   listOf,
-  numberWithin,
   objectOf,
   oneOf,
   reference,
+  schemasOf,
   text,
   texts,
 } from "./schema-builders.ts"
@@ -29,11 +30,7 @@ const content = objectOf({
 })
 const generationConfig = objectOf({
   optional: {
-    temperature: numberWithin(0, 2),
-    topP: numberWithin(0, 1),
-    topK: integerFrom(0),
-    maxOutputTokens: integerFrom(1),
-    candidateCount: integerFrom(1),
+    ...schemasOf(generateMembers),
     stopSequences: texts,
   },
 })

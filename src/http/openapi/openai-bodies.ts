@@ -1,5 +1,13 @@
 // The bodies of OpenAI's interfaces, as far as they are checked.
 import type { JsonObject } from "../../canonical/json.ts"
+import {
+  chatMembers,
+  completionsMembers,
+  embeddingsMembers,
+  imagesMembers,
+  responsesMembers,
+  samplingMembers,
+} from "../../protocols/body-schemas.ts"
 import { fallbackLists, withModelName } from "./routing-schema.ts"
 import {
   about,
@@ -7,12 +15,11 @@ import {
   anything,
   filledText,
   flag,
-  integerFrom,
   listOf,
-  numberWithin,
   objectOf,
   oneOf,
   reference,
+  schemasOf,
   text,
   textOrTexts,
   texts,
@@ -25,14 +32,12 @@ const identifier = about("The gateway salts it per tenant before it sends it to 
 const identifiers = { user: identifier, safety_identifier: identifier, prompt_cache_key: identifier }
 const serviceTier = about("Other values have no price in this gateway.", oneOf(["auto", "default"]))
 const stream = about("Stream the response as server-sent events.", flag)
-const sampling = {
-  temperature: numberWithin(0, 2),
-  top_p: numberWithin(0, 1),
-  frequency_penalty: numberWithin(-2, 2),
-  presence_penalty: numberWithin(-2, 2),
-  stop: textOrTexts,
-  n: integerFrom(1),
-}
+const { n, ...sampled } = schemasOf(samplingMembers)
+const sampling = { ...sampled, stop: textOrTexts, n }
+const chat = schemasOf(chatMembers)
+const completions = schemasOf(completionsMembers)
+const responses = schemasOf(responsesMembers)
+const images = schemasOf(imagesMembers)
 const streaming = {
   stream,
   stream_options: objectOf({ optional: { include_usage: flag } }),
@@ -96,13 +101,13 @@ export const chatBody = withModelName(
     required: { model, messages: listOf(message, { minItems: 1 }) },
     optional: {
       ...sampling,
-      max_tokens: integerFrom(1),
-      max_completion_tokens: integerFrom(1),
+      max_tokens: chat.max_tokens,
+      max_completion_tokens: chat.max_completion_tokens,
       ...streaming,
       tools: listOf(chatTool),
       tool_choice: toolChoice,
       response_format: responseFormat,
-      best_of: integerFrom(1),
+      best_of: chat.best_of,
       service_tier: serviceTier,
       store: about("Accepted, but never sent to the provider, because callers share the provider's account.", flag),
       web_search_options: anything,
@@ -124,11 +129,11 @@ export const completionsBody = withModelName(
     required: { model, prompt: textsOrTokens(text) },
     optional: {
       ...sampling,
-      max_tokens: integerFrom(0),
-      best_of: integerFrom(1),
+      max_tokens: completions.max_tokens,
+      best_of: completions.best_of,
       suffix: text,
       echo: flag,
-      logprobs: integerFrom(0),
+      logprobs: completions.logprobs,
       ...identifiers,
       user: text,
       ...streaming,
@@ -205,10 +210,7 @@ export const responsesBody = withModelName(
       }),
       store: about("Store the response in the gateway (default: true).", flag),
       include: texts,
-      temperature: numberWithin(0, 2),
-      top_p: numberWithin(0, 1),
-      max_output_tokens: integerFrom(1),
-      max_tool_calls: integerFrom(1),
+      ...responses,
       parallel_tool_calls: flag,
       reasoning: objectOf({ optional: { effort: text } }),
       text: objectOf({ optional: { format: responsesFormat } }),
@@ -226,7 +228,7 @@ export const responsesBody = withModelName(
 export const embeddingsBody = withModelName(
   objectOf({
     required: { model, input: textsOrTokens(filledText) },
-    optional: { dimensions: integerFrom(1), encoding_format: oneOf(["float", "base64"]), user: text, ...routed },
+    optional: { ...schemasOf(embeddingsMembers), user: text, ...routed },
   }),
 )
 
@@ -234,12 +236,12 @@ export const imagesBody = objectOf({
   required: { prompt: filledText },
   optional: {
     model: about("Default: the image model that the operator configured.", model),
-    n: integerFrom(1),
+    n: images.n,
     size: text,
     quality: text,
-    response_format: oneOf(["url", "b64_json"]),
+    response_format: images.response_format,
     output_format: text,
-    output_compression: numberWithin(0, 100),
+    output_compression: images.output_compression,
     background: text,
     user: text,
     stream: about("Images are not streamed.", { type: "boolean", enum: [false] }),

@@ -1,6 +1,7 @@
 // Builders for the JSON Schemas of request bodies. Objects are open by default: members that the gateway does not
 // validate are passed on.
 import type { JsonObject } from "../../canonical/json.ts"
+import type { ValueSchema } from "../../canonical/schema/value-schema.ts"
 
 export const text: JsonObject = { type: "string" }
 export const filledText: JsonObject = { type: "string", minLength: 1 }
@@ -13,12 +14,16 @@ export function integerFrom(minimum: number): JsonObject {
   return { type: "integer", minimum }
 }
 
-export function numberWithin(minimum: number, maximum: number): JsonObject {
-  return { type: "number", minimum, maximum }
-}
-
 export function listOf(items: JsonObject, bounds: { minItems?: number; maxItems?: number } = {}): JsonObject {
   return { type: "array", items, ...bounds }
+}
+
+/** The JSON Schemas of members that the validators declare. */
+export function schemasOf<Name extends string>(
+  members: Readonly<Record<Name, ValueSchema<unknown>>>,
+): Record<Name, JsonObject> {
+  const entries = Object.entries<ValueSchema<unknown>>(members)
+  return Object.fromEntries(entries.map(([name, { jsonSchema }]) => [name, jsonSchema])) as Record<Name, JsonObject>
 }
 
 export function oneOf(words: readonly string[]): JsonObject {

@@ -1,19 +1,10 @@
 // Checks a messages request and reads the members that the gateway needs.
+
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { fieldMismatch, runFieldChecks } from "../../../canonical/schema/field-mismatch.ts"
+import { messagesMembers } from "../../body-schemas.ts"
 import type { RequestEnvelope, RequestSummary } from "../../contract.ts"
-import {
-  arrayOf,
-  boolean,
-  integer,
-  nonEmptyString,
-  number,
-  object,
-  oneOf,
-  optional,
-  required,
-  string,
-} from "../../field-checks.ts"
+import { arrayOf, boolean, nonEmptyString, object, oneOf, optional, required, string } from "../../field-checks.ts"
 import { readIdentifiers, readModelChoice, refuseUnpriced } from "../../gateway-extension.ts"
 import { takesInstructions, upstreamHeaders } from "./protocol-version.ts"
 
@@ -76,10 +67,10 @@ function checkSettings(body: JsonObject): void {
 
 const ORDINARY = { service_tier: ["auto", "standard_only"], speed: ["standard"], inference_geo: ["global"] }
 
-const maxTokens = required("max_tokens", integer({ min: 1 }))
-const temperature = optional("temperature", number({ min: 0, max: 1 }))
-const topP = optional("top_p", number({ min: 0, max: 1 }))
-const topK = optional("top_k", integer({ min: 0 }))
+const maxTokens = required("max_tokens", messagesMembers.max_tokens.read)
+const temperature = optional("temperature", messagesMembers.temperature.read)
+const topP = optional("top_p", messagesMembers.top_p.read)
+const topK = optional("top_k", messagesMembers.top_k.read)
 const stream = optional("stream", boolean)
 const stopSequences = optional("stop_sequences", arrayOf(string))
 

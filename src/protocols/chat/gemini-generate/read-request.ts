@@ -1,10 +1,12 @@
 // Checks a generateContent or countTokens request, and lists its destination and the members that the gateway owns.
+
 import { isDeepStrictEqual } from "node:util"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { type FieldCheck, fieldMismatch, runFieldChecks } from "../../../canonical/schema/field-mismatch.ts"
 import { asciiJson, type JsonEdit } from "../../../transport/json/json-splice.ts"
+import { generateMembers } from "../../body-schemas.ts"
 import type { OutputLimits, RelayTarget, RequestEnvelope, RequestSummary } from "../../contract.ts"
-import { arrayOf, integer, nonEmptyString, number, object, optional, required, string } from "../../field-checks.ts"
+import { arrayOf, nonEmptyString, object, optional, required, string } from "../../field-checks.ts"
 import { NO_HEADERS, readRoutingOptions, refuseUnpriced, removeFallbackList } from "../../gateway-extension.ts"
 import { readPath } from "./endpoints.ts"
 
@@ -149,11 +151,11 @@ const instructionParts = optional("parts", (value) => {
 })
 const systemInstruction = eitherSpelling("systemInstruction", (value) => instructionParts(object(value).parts))
 
-const temperature = optional("temperature", number({ min: 0, max: 2 }))
-const topP = eitherSpelling("topP", number({ min: 0, max: 1 }))
-const topK = eitherSpelling("topK", integer({ min: 0 }))
-const maxOutputTokens = eitherSpelling("maxOutputTokens", integer({ min: 1 }))
-const candidateCount = eitherSpelling("candidateCount", integer({ min: 1 }))
+const temperature = optional("temperature", generateMembers.temperature.read)
+const topP = eitherSpelling("topP", generateMembers.topP.read)
+const topK = eitherSpelling("topK", generateMembers.topK.read)
+const maxOutputTokens = eitherSpelling("maxOutputTokens", generateMembers.maxOutputTokens.read)
+const candidateCount = eitherSpelling("candidateCount", generateMembers.candidateCount.read)
 const stopSequences = eitherSpelling("stopSequences", arrayOf(string))
 const generationConfig = eitherSpelling("generationConfig", (value): OutputLimits => {
   const config = object(value)

@@ -4,19 +4,9 @@ import { effortOf, nearestEffort, type ReasoningEffort } from "../../../canonica
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { fieldMismatch, runFieldChecks } from "../../../canonical/schema/field-mismatch.ts"
 import type { JsonEdit } from "../../../transport/json/json-splice.ts"
+import { chatMembers } from "../../body-schemas.ts"
 import type { OutputLimits, RelayTarget, RequestEnvelope, RequestSummary } from "../../contract.ts"
-import {
-  arrayOf,
-  boolean,
-  integer,
-  nonEmptyString,
-  number,
-  object,
-  oneOf,
-  optional,
-  required,
-  string,
-} from "../../field-checks.ts"
+import { arrayOf, boolean, nonEmptyString, object, oneOf, optional, required, string } from "../../field-checks.ts"
 import {
   gatewayEdits,
   NO_HEADERS,
@@ -111,14 +101,14 @@ const LIMIT_MEMBERS = [...NEWER, ...OLDER]
 
 const ORDINARY = { service_tier: ["auto", "default"] }
 
-const temperature = optional("temperature", number({ min: 0, max: 2 }))
-const topP = optional("top_p", number({ min: 0, max: 1 }))
-const frequencyPenalty = optional("frequency_penalty", number({ min: -2, max: 2 }))
-const presencePenalty = optional("presence_penalty", number({ min: -2, max: 2 }))
-const maxTokens = optional("max_tokens", integer({ min: 1 }))
-const maxCompletionTokens = optional("max_completion_tokens", integer({ min: 1 }))
-const candidates = optional("n", integer({ min: 1 }))
-const bestOf = optional("best_of", integer({ min: 1 }))
+const temperature = optional("temperature", chatMembers.temperature.read)
+const topP = optional("top_p", chatMembers.top_p.read)
+const frequencyPenalty = optional("frequency_penalty", chatMembers.frequency_penalty.read)
+const presencePenalty = optional("presence_penalty", chatMembers.presence_penalty.read)
+const maxTokens = optional("max_tokens", chatMembers.max_tokens.read)
+const maxCompletionTokens = optional("max_completion_tokens", chatMembers.max_completion_tokens.read)
+const candidates = optional("n", chatMembers.n.read)
+const bestOf = optional("best_of", chatMembers.best_of.read)
 const stream = optional("stream", boolean)
 const store = optional("store", boolean)
 const includeUsage = optional("include_usage", boolean)

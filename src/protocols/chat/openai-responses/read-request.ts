@@ -1,8 +1,10 @@
 // Checks a responses request and reads the members that the gateway needs.
+
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
 import { fieldMismatch, runFieldChecks } from "../../../canonical/schema/field-mismatch.ts"
 import { asciiOf, type JsonEdit } from "../../../transport/json/json-splice.ts"
+import { responsesMembers } from "../../body-schemas.ts"
 import type {
   ItemReference,
   OutputLimits,
@@ -11,18 +13,7 @@ import type {
   RequestSummary,
   ResponseStorage,
 } from "../../contract.ts"
-import {
-  arrayOf,
-  boolean,
-  integer,
-  nonEmptyString,
-  number,
-  object,
-  oneOf,
-  optional,
-  required,
-  string,
-} from "../../field-checks.ts"
+import { arrayOf, boolean, nonEmptyString, object, oneOf, optional, required, string } from "../../field-checks.ts"
 import {
   gatewayEdits,
   NO_HEADERS,
@@ -111,10 +102,10 @@ function isReference({ type, id, ...others }: JsonObject): boolean {
 }
 
 const instructions = optional("instructions", string)
-const temperature = optional("temperature", number({ min: 0, max: 2 }))
-const topP = optional("top_p", number({ min: 0, max: 1 }))
-const maxOutputTokens = optional("max_output_tokens", integer({ min: 1 }))
-const maxToolCalls = optional("max_tool_calls", integer({ min: 1 }))
+const temperature = optional("temperature", responsesMembers.temperature.read)
+const topP = optional("top_p", responsesMembers.top_p.read)
+const maxOutputTokens = optional("max_output_tokens", responsesMembers.max_output_tokens.read)
+const maxToolCalls = optional("max_tool_calls", responsesMembers.max_tool_calls.read)
 const parallel = optional("parallel_tool_calls", boolean)
 const stream = optional("stream", boolean)
 const store = optional("store", boolean)

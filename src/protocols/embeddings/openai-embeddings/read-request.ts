@@ -1,8 +1,10 @@
 // Checks an embeddings request and reads the members that the gateway needs.
+
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import { fieldMismatch, runFieldChecks } from "../../../canonical/schema/field-mismatch.ts"
+import { embeddingsMembers } from "../../body-schemas.ts"
 import type { EmbeddingInputSummary, RequestEnvelope, RequestSummary } from "../../contract.ts"
-import { integer, oneOf, optional, required, string } from "../../field-checks.ts"
+import { optional, required, string } from "../../field-checks.ts"
 import { readIdentifiers, readModelChoice, summarizeUnaryRequest } from "../../gateway-extension.ts"
 
 export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "rest">): RequestSummary {
@@ -25,8 +27,8 @@ export function isPacked(operation: string): boolean {
   return operation === PACKED
 }
 
-const dimensions = optional("dimensions", integer({ min: 1 }))
-const encodingFormat = optional("encoding_format", oneOf(["float", "base64"]))
+const dimensions = optional("dimensions", embeddingsMembers.dimensions.read)
+const encodingFormat = optional("encoding_format", embeddingsMembers.encoding_format.read)
 const user = optional("user", string)
 const input = required("input", (value): EmbeddingInputSummary => {
   if (isText(value)) return { inputs: 1, hasTokens: false }

@@ -1,10 +1,12 @@
 // Checks a request for images and reads the members that the gateway needs.
+
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { ImageForm } from "../../../canonical/image.ts"
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import { runFieldChecks } from "../../../canonical/schema/field-mismatch.ts"
+import { imagesMembers } from "../../body-schemas.ts"
 import type { RequestEnvelope, RequestSummary } from "../../contract.ts"
-import { boolean, integer, nonEmptyString, number, oneOf, optional, required, string } from "../../field-checks.ts"
+import { boolean, nonEmptyString, optional, required, string } from "../../field-checks.ts"
 import { readIdentifiers, readModelChoice, summarizeUnaryRequest } from "../../gateway-extension.ts"
 
 /** A request may name no model: then the operator's choice is used. */
@@ -36,12 +38,12 @@ export function formOf(word: Json | undefined): ImageForm | undefined {
 }
 
 const prompt = required("prompt", nonEmptyString)
-const count = optional("n", integer({ min: 1 }))
+const count = optional("n", imagesMembers.n.read)
 const size = optional("size", string)
 const quality = optional("quality", string)
-const responseFormat = optional("response_format", oneOf(["url", "b64_json"]))
+const responseFormat = optional("response_format", imagesMembers.response_format.read)
 const outputFormat = optional("output_format", string)
-const outputCompression = optional("output_compression", number({ min: 0, max: 100 }))
+const outputCompression = optional("output_compression", imagesMembers.output_compression.read)
 const background = optional("background", string)
 const user = optional("user", string)
 const stream = optional("stream", boolean)

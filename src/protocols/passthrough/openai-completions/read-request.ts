@@ -1,9 +1,11 @@
 // Checks a completions request and reads the members that the gateway needs.
+
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import { fieldMismatch, runFieldChecks } from "../../../canonical/schema/field-mismatch.ts"
 import type { JsonEdit } from "../../../transport/json/json-splice.ts"
+import { completionsMembers } from "../../body-schemas.ts"
 import type { OutputLimits, RelayTarget, RequestEnvelope, RequestSummary } from "../../contract.ts"
-import { arrayOf, boolean, integer, number, object, optional, required, string } from "../../field-checks.ts"
+import { arrayOf, boolean, object, optional, required, string } from "../../field-checks.ts"
 import {
   gatewayEdits,
   NO_HEADERS,
@@ -54,17 +56,17 @@ const prompt = required("prompt", (value) => {
   if (several) return value.length
   throw fieldMismatch("a string, an array of strings, an array of tokens or an array of such arrays, and not empty")
 })
-const temperature = optional("temperature", number({ min: 0, max: 2 }))
-const topP = optional("top_p", number({ min: 0, max: 1 }))
-const frequencyPenalty = optional("frequency_penalty", number({ min: -2, max: 2 }))
-const presencePenalty = optional("presence_penalty", number({ min: -2, max: 2 }))
+const temperature = optional("temperature", completionsMembers.temperature.read)
+const topP = optional("top_p", completionsMembers.top_p.read)
+const frequencyPenalty = optional("frequency_penalty", completionsMembers.frequency_penalty.read)
+const presencePenalty = optional("presence_penalty", completionsMembers.presence_penalty.read)
 /** 0 is for callers who only want the log probabilities of the prompt. */
-const maxTokens = optional("max_tokens", integer({ min: 0 }))
-const candidates = optional("n", integer({ min: 1 }))
-const bestOf = optional("best_of", integer({ min: 1 }))
+const maxTokens = optional("max_tokens", completionsMembers.max_tokens.read)
+const candidates = optional("n", completionsMembers.n.read)
+const bestOf = optional("best_of", completionsMembers.best_of.read)
 const suffix = optional("suffix", string)
 const echo = optional("echo", boolean)
-const logprobs = optional("logprobs", integer({ min: 0 }))
+const logprobs = optional("logprobs", completionsMembers.logprobs.read)
 const user = optional("user", string)
 const stream = optional("stream", boolean)
 const includeUsage = optional("include_usage", boolean)
