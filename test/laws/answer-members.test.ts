@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
 import { codecs } from "../../src/protocols.ts"
-import { recorded } from "../recordings/recorded.ts"
+import { recorded, sampleSize } from "../recordings/recorded.ts"
 import { answers } from "./answers.ts"
 import { collectMembers, type MemberPaths, membersOutside } from "./member-paths.ts"
 import { recordedAnswers, streamIn, wholeIn } from "./recorded-answers.ts"
@@ -42,14 +42,14 @@ describe.each(protocols)("answers in %s", (protocol) => {
     )
   })
 
-  recorded("answers to recorded exchanges have only members of the vendor's set", () => {
+  test("answers to recorded exchanges have only members of the vendor's set", () => {
     const written: MemberPaths = new Map()
     const found = recordedAnswers()
     for (const { response, events } of found) {
       collectMembers(wholeIn(protocol, response), written)
       for (const body of streamIn(protocol, events)) collectMembers(body, written)
     }
-    expect(found.length).toBeGreaterThan(600)
+    expect(found.length).toBeGreaterThanOrEqual(sampleSize(600))
     expect(membersOutside(written, all)).toEqual([])
   })
 

@@ -4,7 +4,7 @@ import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
 import { translateFor } from "../../src/exchange/lanes/translate-request.fixture.ts"
 import { codecs } from "../../src/protocols.ts"
-import { clientRequests, described } from "./wire.ts"
+import { clientRequests } from "./wire.ts"
 
 /** Whether a path such as `tools[0].googleSearch` leads to a member of the body. */
 function leadsInto(body: Json, path: string): boolean {
@@ -108,7 +108,7 @@ describe.each(Object.keys(HOSTED))("loss paths of a request in %s", (protocol) =
     },
   )
 
-  described("every loss path exists in the requests of real clients", () => {
+  test("every loss path exists in the requests of real clients", () => {
     const sent = clientRequests().filter((request) => request.protocol === protocol)
     const stray = sent.flatMap(({ source, body }) => strayPaths({ protocol, body }).map((path) => `${source}: ${path}`))
     const kinds = new Map<string, string>()

@@ -9,7 +9,7 @@ import { fitNames } from "../../src/exchange/lanes/fit-names.ts"
 import { type AnswerRestoration, restoreResponse, StreamRestorer } from "../../src/exchange/lanes/restore-answer.ts"
 import { codecs } from "../../src/protocols.ts"
 import { knownProviders } from "../../src/providers/provider-table.ts"
-import { recorded } from "../recordings/recorded.ts"
+
 import { CALL_IDS, fits, opaqueFaults } from "./opaque-members.ts"
 import { recordedAnswers, streamIn, wholeIn } from "./recorded-answers.ts"
 import { vendorAnswers } from "./vendor-answers.ts"
@@ -101,14 +101,14 @@ describe.each(protocols)("opaque members in %s", (protocol) => {
     )
   })
 
-  recorded("opaque members of every recorded exchange have the vendor's format", () => {
+  test("opaque members of every recorded exchange have the vendor's format", () => {
     const faults = recordedAnswers().flatMap(({ source, events }) =>
       faultsIn(protocol, events).map((fault) => `${source} ${fault}`),
     )
     expect(faults).toEqual([])
   })
 
-  recorded("opaque members in the vendor's own recordings fit the table", () => {
+  test("opaque members in the vendor's own recordings fit the table", () => {
     const faults = vendorAnswers(protocol).flatMap((answer) => opaqueFaults(protocol, answer))
     // Some recorders put words of their own in place of what was there.
     expect(faults.filter((fault) => !/sanitized|capture-id|sig-(?:first|second)/.test(fault))).toEqual([])

@@ -1,5 +1,5 @@
-// Requests of real clients and the vendors' published descriptions: recorded elsewhere and not part of this repository.
-// TRIVIUM_TEST_WIRE names their folder.
+// Requests of clients: hand-made, or of real ones if TRIVIUM_TEST_WIRE names a folder with them. The vendors' published
+// descriptions are in that folder only.
 import { test } from "bun:test"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -10,10 +10,8 @@ import { DescriptionCheck } from "./description-check.ts"
 
 const folder = process.env.TRIVIUM_TEST_WIRE ?? "(TRIVIUM_TEST_WIRE is not set)"
 const available = existsSync(join(folder, "specs"))
-if (!available)
-  console.warn(`No descriptions at ${folder}: their tests are skipped. Set TRIVIUM_TEST_WIRE to their folder.`)
 
-/** Skipped without such material. */
+/** Skipped without the descriptions. */
 export const described = test.skipIf(!available)
 
 /** Which schema of which description a request must fit. */
@@ -58,8 +56,7 @@ export interface ClientRequest {
 
 /** Every request that generates: those of recorded exchanges that were answered, and those that were captured. */
 export function clientRequests(): ClientRequest[] {
-  if (!available) return []
-  return [...recorded(), ...captured()]
+  return [...recorded(), ...(available ? captured() : [])]
 }
 
 const ENDPOINTS: Readonly<Record<string, string>> = {

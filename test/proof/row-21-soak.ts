@@ -38,6 +38,8 @@ interface SoakTally {
   failed: number
   /** A good model's stream that did not arrive. */
   lost: number
+  /** Refused because the gateway had too much to do. */
+  shed: number
 }
 
 export const soak: ProofRow = {
@@ -47,7 +49,7 @@ export const soak: ProofRow = {
     const simulator = await RunningSimulator.start("--first-token-ms", "5", "--tokens-per-second", "500")
     const gateway = await RunningGateway.start({ config: config(simulator.url) })
     const durationMs = short ? 4000 : 10 * 60_000
-    const tally: SoakTally = { calls: 0, left: 0, failed: 0, lost: 0 }
+    const tally: SoakTally = { calls: 0, left: 0, failed: 0, lost: 0, shed: 0 }
     const samples: [minutes: number, megabytes: number][] = []
     try {
       await call(gateway, { tally, at: 0 })
@@ -75,6 +77,8 @@ export const soak: ProofRow = {
         { what: "peak memory", seen: Math.max(...samples.map(([, mb]) => mb)), atMost: 300, unit: "MB" },
         { what: "calls", seen: tally.calls, atLeast: short ? 500 : 100_000, needsQuiet: true },
         { what: "sound streams that did not arrive", seen: tally.lost, atMost: 0 },
+        // A gateway on a busy machine sheds load.
+        { what: "sound streams that were shed", seen: tally.shed, atMost: 0, needsQuiet: true },
         { what: "descriptors gained", seen: descriptors(gateway.pid) - before, atMost: short ? 300 : 5 },
         { what: "faults logged", seen: faultsLogged(gateway), atMost: 0 },
       ]
@@ -103,8 +107,13 @@ async function call(gateway: RunningGateway, { tally, at }: { tally: SoakTally; 
       body,
       signal: abort.signal,
     })
-    for await (const _ of response.body ?? []) if (leaves) abort.abort()
+    let text = ""
+    for await (const bytes of response.body ?? []) {
+      if (leaves) abort.abort()
+      if (!response.ok) text += Buffer.from(bytes)
+    }
     if (failing) tally.failed++
+    else if (response.status === 503 && text.includes("overloaded")) tally.shed++
     else if (!response.ok && !leaves) tally.lost++
   } catch {
     if (leaves) tally.left++

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import { HI } from "../end-to-end/client-versions.ts"
-import { recorded, recordings, wholeText } from "../recordings/recorded.ts"
+import { recordings, sampleSize, wholeText } from "../recordings/recorded.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { rejectionOf } from "../stage/rejection-of.ts"
 import { responseWords } from "../stage/responses-wire.ts"
@@ -110,10 +110,10 @@ describe("Azure's unversioned API", () => {
     expect(finishes.at(-1)).toBe("content_filter")
   })
 
-  recorded("recorded answers of Azure pass unchanged", async () => {
+  test("recorded answers of Azure pass unchanged", async () => {
     const whole = recordings("chat").filter(({ provider, status }) => provider === "azure-openai" && status === 200)
     const answered = whole.filter(({ response: { body } }) => typeof body === "object" && "choices" in body)
-    expect(answered.length).toBeGreaterThan(5)
+    expect(answered.length).toBeGreaterThanOrEqual(sampleSize(5))
     for (const recording of answered) {
       const text = Buffer.from(wholeText(recording) ?? "", "latin1").toString()
       answer((_, reply) => reply.raw(text))

@@ -15,7 +15,7 @@ import { toByteText } from "../../src/transport/json/byte-text.ts"
 import { readAll } from "../../src/transport/read-all.ts"
 import { retryAfterMs } from "../../src/transport/retry-after.ts"
 import { decodeSse } from "../../src/transport/streams/sse.ts"
-import { type RecordedExchange, recorded, recordings } from "../recordings/recorded.ts"
+import { type RecordedExchange, recordings, sampleSize } from "../recordings/recorded.ts"
 import { rejectionOf } from "../stage/rejection-of.ts"
 import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { converseEvent, FRAMED, framedException, refuse, signatureFault } from "./aws.ts"
@@ -232,9 +232,9 @@ describe("a stream", () => {
     return typeof base64 === "string" ? [Buffer.from(base64, "base64")] : []
   }
 
-  recorded("a recorded Converse stream passes unchanged", async () => {
+  test("a recorded Converse stream passes unchanged", async () => {
     const streams = recordings("converse-stream").flatMap(framedOf)
-    expect(streams.length).toBeGreaterThan(5)
+    expect(streams.length).toBeGreaterThanOrEqual(sampleSize(5))
     for (const bytes of streams) {
       answer(async (_, reply) => {
         reply.stream(FRAMED)

@@ -1,8 +1,8 @@
-// Usage and finish reasons of recorded exchanges, worked out by hand from each vendor's own report. The exchanges are
-// not part of this repository.
+// Usage and finish reasons of the exchanges, worked out by hand from each vendor's own report.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Usage } from "../../src/canonical/usage.ts"
+import { isReal } from "./recorded.ts"
 
 export interface ExpectedUsage {
   readonly endpoint: string
@@ -15,7 +15,7 @@ export interface ExpectedUsage {
   readonly finish: string | null
 }
 
-const [, ...lines] = readFileSync(join(import.meta.dir, "expected.tsv"), "utf8")
+const [, ...lines] = readFileSync(join(import.meta.dir, isReal ? "expected.tsv" : "handmade/expected.tsv"), "utf8")
   .trimEnd()
   .split("\n")
 

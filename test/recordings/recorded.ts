@@ -1,4 +1,5 @@
-// Real exchanges, recorded elsewhere and not part of this repository: TRIVIUM_TEST_WIRE names their folder.
+// Exchanges with providers: the hand-made ones in `handmade/`, or instead of them real ones, recorded elsewhere and not
+// part of this repository, if TRIVIUM_TEST_WIRE names their folder.
 import { test } from "bun:test"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -15,17 +16,22 @@ export interface RecordedExchange {
   readonly response: { readonly body: string | JsonObject }
 }
 
-const folder = join(process.env.TRIVIUM_TEST_WIRE ?? "(TRIVIUM_TEST_WIRE is not set)", "recordings")
-const available = existsSync(folder)
-if (!available)
-  console.warn(`No recordings at ${folder}: their tests are skipped. Set TRIVIUM_TEST_WIRE to their folder.`)
+const wire = process.env.TRIVIUM_TEST_WIRE
+/** Whether the exchanges are real ones. */
+export const isReal = wire !== undefined && existsSync(join(wire, "recordings"))
+const folder = wire !== undefined && isReal ? join(wire, "recordings") : join(import.meta.dir, "handmade")
 
-/** Skipped without such recordings. */
-export const recorded = test.skipIf(!available)
+/** Skipped without real recordings: no hand-made exchange can show the same. */
+export const recorded = test.skipIf(!isReal)
+
+/** The least number of exchanges that a test must have met: of hand-made ones, one. */
+export function sampleSize(real: number): number {
+  return isReal ? real : 1
+}
 
 /** The exchanges of one interface with all providers, such as `chat`. */
 export function recordings(endpoint: string): RecordedExchange[] {
-  const read = known.get(endpoint) ?? (available ? readRecordings(endpoint) : [])
+  const read = known.get(endpoint) ?? readRecordings(endpoint)
   known.set(endpoint, read)
   return read
 }
@@ -33,10 +39,17 @@ export function recordings(endpoint: string): RecordedExchange[] {
 const known = new Map<string, RecordedExchange[]>()
 
 function readRecordings(endpoint: string): RecordedExchange[] {
-  return readdirSync(folder)
-    .filter((name) => name.endsWith(`.${endpoint}.jsonl`))
-    .flatMap((name) => readFileSync(join(folder, name), "utf8").trim().split("\n"))
-    .map((line) => JSON.parse(line))
+  const textsOf = (ending: string) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith(`.${endpoint}.${ending}`))
+      .map((name) => readFileSync(join(folder, name), "utf8"))
+  if (!isReal) return textsOf("json").flatMap((text) => JSON.parse(text))
+  return textsOf("jsonl").flatMap((text) =>
+    text
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line)),
+  )
 }
 
 /** A streamed answer as the bytes it came in; undefined for one that came whole. */

@@ -1,9 +1,9 @@
 // The model names that real providers reported: none is mistaken for a model other than the requested one.
-import { expect } from "bun:test"
+import { expect, test } from "bun:test"
 import { bundledModels } from "../../src/catalog/bundled-models.ts"
 import { Catalog } from "../../src/catalog/catalog.ts"
 import { findOtherModel } from "../../src/catalog/reported-model.ts"
-import { type RecordedExchange, recorded, recordings } from "./recorded.ts"
+import { type RecordedExchange, recordings, sampleSize } from "./recorded.ts"
 
 const PROVIDERS: Readonly<Record<string, string>> = { gemini: "google" }
 const ENDPOINTS = ["chat", "responses", "messages", "generateContent", "streamGenerateContent"]
@@ -23,7 +23,7 @@ function reportedIn({ response: { body } }: RecordedExchange): string | undefine
   return /"(?:model|modelVersion)": ?"([^"]+)"/.exec(text)?.[1]
 }
 
-recorded("no recorded answer is mistaken for one of another model", () => {
+test("no recorded answer is mistaken for one of another model", () => {
   let compared = 0
   const marked = ENDPOINTS.flatMap(recordings).flatMap((recording) => {
     const target = findTarget(recording)
@@ -34,6 +34,6 @@ recorded("no recorded answer is mistaken for one of another model", () => {
     const other = findOtherModel(reported, target, catalog)
     return other ? [`${recording.source}: ${target.upstreamModel} answered as ${reported}, ${other.model.id}`] : []
   })
-  expect(compared).toBeGreaterThan(200)
+  expect(compared).toBeGreaterThanOrEqual(sampleSize(200))
   expect(marked).toEqual([])
 })

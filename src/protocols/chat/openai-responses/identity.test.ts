@@ -1,7 +1,7 @@
 // L1: decoded and encoded to the same protocol, a request is the same, whatever is in it.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { recorded, recordings } from "../../../../test/recordings/recorded.ts"
+import { recordings, sampleSize } from "../../../../test/recordings/recorded.ts"
 import { GatewayError } from "../../../canonical/gateway-error.ts"
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import { decoded, roundTrip, upstreamContext, withoutNulls } from "./codec.fixture.ts"
@@ -369,13 +369,13 @@ test("an invalid request throws nothing but a GatewayError", () => {
 })
 
 describe("recorded exchanges", () => {
-  recorded("every recorded request stays the same in its own protocol", () => {
+  test("every recorded request stays the same in its own protocol", () => {
     const bodies = recordings("responses").flatMap(({ source, request }) => {
       // OpenRouter's `provider` object differs from the gateway's.
       const { provider: _, ...body } = request?.body ?? {}
       return body.input === undefined ? [] : [{ source, body }]
     })
-    expect(bodies.length).toBeGreaterThan(100)
+    expect(bodies.length).toBeGreaterThanOrEqual(sampleSize(100))
     for (const { source, body } of bodies) {
       expect({ source, body: withoutNulls(roundTrip(body)) }).toEqual({ source, body: withoutNulls(body) })
     }
