@@ -10,7 +10,9 @@ import type { ProofRow } from "./row.ts"
 import { runConcurrently } from "./run-concurrently.ts"
 
 /** A connection that is still open then was not closed. */
-const CLOSED_WITHIN_MS = 25_000
+const CLOSED_WITHIN_MS = 13_000
+/** In the tests, whose machine may be busy. */
+const CLOSED_ON_BUSY_MS = 25_000
 const AT_ONCE = 32
 
 interface CorpusResult {
@@ -21,14 +23,17 @@ interface CorpusResult {
 export const rawSockets: ProofRow = {
   number: 11,
   title: "raw-socket corpus: smuggling, duplicate headers, path tricks",
-  async run({ print }) {
+  async run({ short, print }) {
     const upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("reached")))
     const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
     try {
       const adminKey = readFileSync(join(gateway.dataDir, "admin-key"), "utf8").trim()
       const cases = rawCorpus({ key: gateway.key, admin: new URL(gateway.adminUrl).host, adminKey })
       const before = await keyCount(gateway)
-      const seen = await runConcurrently(cases, { atOnce: AT_ONCE, act: (each) => put(gateway.url, each) })
+      const seen = await runConcurrently(cases, {
+        atOnce: AT_ONCE,
+        act: (each) => put(gateway.url, each, short ? CLOSED_ON_BUSY_MS : CLOSED_WITHIN_MS),
+      })
       const wrong = cases.filter((_, at) => !isOneRefusal(seen[at]))
       const silent = cases.filter((_, at) => seen[at]?.closed && seen[at]?.statuses.length === 0)
       const open = cases.filter((_, at) => !seen[at]?.closed)
@@ -57,10 +62,10 @@ function isOneRefusal(seen: CorpusResult | undefined): boolean {
   return status !== undefined && more.length === 0 && ((status >= 400 && status < 500) || status === 505)
 }
 
-async function put(url: string, { bytes }: RawCase): Promise<CorpusResult> {
+async function put(url: string, { bytes }: RawCase, closedWithinMs: number): Promise<CorpusResult> {
   const client = await RawClient.connect(url)
   await client.send(Buffer.from(bytes, "latin1"))
-  const closed = await within(client.closed, "the end", CLOSED_WITHIN_MS).then(
+  const closed = await within(client.closed, "the end", closedWithinMs).then(
     () => true,
     () => false,
   )
