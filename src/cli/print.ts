@@ -1,7 +1,13 @@
 // Output helpers: results go to standard output, errors to standard error.
 
 export function print(text: string): void {
+  if (process.stdout.listenerCount("error", ignoreClosedPipe) === 0) process.stdout.on("error", ignoreClosedPipe)
   process.stdout.write(`${text}\n`)
+}
+
+/** A reader such as `head` may leave before all is written. */
+function ignoreClosedPipe(error: Error & { readonly code?: string }): void {
+  if (error.code !== "EPIPE") throw error
 }
 
 export function printError(text: string): void {

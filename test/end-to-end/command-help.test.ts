@@ -17,6 +17,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+const LAUNCHER = join(import.meta.dir, "..", "..", "bin", "trivium.mjs")
 const run = (...words: string[]) => runCommand(words, { folder })
 const runThere = (...words: string[]) => run(...words, "--data", gateway.dataDir)
 
@@ -45,6 +46,12 @@ describe("the command line", () => {
     expect(properties.providers.anyOf[0].additionalProperties.anyOf[0].properties.type.anyOf[0].enum).toContain(
       "openai",
     )
+  })
+
+  test("a reader that leaves early gets no error", () => {
+    const command = `node ${JSON.stringify(LAUNCHER)} config schema | head -1`
+    const { stdout, stderr } = spawnSync("sh", ["-c", command], { cwd: folder, encoding: "utf8" })
+    expect([stdout, stderr]).toEqual(["{\n", ""])
   })
 })
 
