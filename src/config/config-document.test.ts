@@ -102,7 +102,7 @@ describe("any file content", () => {
       fc.property(garbage, (yaml) => {
         problems(yaml)
       }),
-      { numRuns: 1000 },
+      { numRuns: 3000 },
     )
   })
 
@@ -133,7 +133,7 @@ describe("any file content", () => {
         const lines = problems(`providers:\n  openai:\n    api_key: ${before}${key}${after}`)
         expect(lines.join("\n")).not.toContain(key)
       }),
-      { numRuns: 1000 },
+      { numRuns: 2000 },
     )
   })
 })

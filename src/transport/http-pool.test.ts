@@ -111,7 +111,7 @@ describe.each([
   })
 })
 
-/** A host in a process of its own that answers each request, and the last one again when it is told to. */
+/** A host in its own process that answers each request, and sends its last response again on command. */
 async function startApart(): Promise<{ url: string; answerAgain(): void; stop(): void }> {
   const folder = mkdtempSync(join(tmpdir(), "trivium-host-"))
   const [asked, done] = [join(folder, "asked"), join(folder, "done")]

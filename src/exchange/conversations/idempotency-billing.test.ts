@@ -152,5 +152,5 @@ test("repeated requests in any order, with faults and a crash, are billed once",
       store.close()
     },
   )
-  await fc.assert(property, { numRuns: 60 })
+  await fc.assert(property, { numRuns: 200 })
 })

@@ -324,6 +324,6 @@ test("the idempotency registry behaves as its model", () => {
         store.close()
       }
     }),
-    { numRuns: 100 },
+    { numRuns: 300 },
   )
 })

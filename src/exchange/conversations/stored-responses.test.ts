@@ -323,7 +323,7 @@ describe("any sequence of storing, deleting and waiting", () => {
           }
         }
       }),
-      { numRuns: 80 },
+      { numRuns: 200 },
     )
   })
 })
